@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verbena/caps.hpp"
+#include "verbena/device_id.hpp"
+#include "verbena/quirks.hpp"
+#include "verbena/result.hpp"
+
+namespace verbena {
+
+/// A NIC as data: what `verbena dump` writes and `--nic` reads.
+struct Model {
+  std::string name;               ///< `e810-roce`; with a variant `connectx5@kernel-6.12`
+  std::string title;              ///< for people: "Intel E810, RoCE v2"
+  DeviceId device;
+  Caps caps;
+  std::vector<std::string> variants;   ///< names that may follow `@`
+  std::string source;             ///< where the figures come from
+  std::string creation_yaml;      ///< the `creation:` part as written: roundings, errnos; read by the emulator
+
+  friend bool operator==(const Model&, const Model&) = default;
+};
+
+/// Names of the models in this build, sorted.
+std::vector<std::string> builtin_models();
+
+/// `name`, `name@variant` of a model in this build, or a path to a file (anything with a slash or ending in .yaml).
+/// An unknown name is refused with the nearest known one.
+Result<Model> load_model(std::string_view name_or_path);
+
+/// Reads one model from text; `file` is shown in errors.
+Result<Model> parse_model(std::string_view text, std::string_view file, std::string_view variant = {});
+
+/// The model file of a device, ready to be sent in: identity, caps, ports, gid types; unknown values are written as
+/// `unknown`. With `redact`, GUIDs, MACs and addresses are left out.
+std::string write_model(const DeviceId& device, const Caps& caps, bool redact);
+
+}  // namespace verbena
