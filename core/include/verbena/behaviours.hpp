@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// How a device acts where others act otherwise. A rule sets one with `set: {flag: value}`.
 enum class Behaviour : std::uint8_t {
@@ -48,6 +48,7 @@ enum class Behaviour : std::uint8_t {
 inline constexpr std::size_t kBehaviourCount = static_cast<std::size_t>(Behaviour::memory_failure_errno) + 1;
 
 /// Every word that a behaviour flag may hold; which of them one flag takes is in its BehaviourInfo.
+// clang-format off: grouped by hand
 enum class Choice : std::uint8_t {
   unknown, yes, no, none,
   caller, rdma_cm,
@@ -70,6 +71,7 @@ enum class Choice : std::uint8_t {
   firmware_byte, major_minor, cqe_sub_status, opaque,
   enomem, efault, eio,
 };
+// clang-format on
 inline constexpr std::size_t kChoiceCount = static_cast<std::size_t>(Choice::eio) + 1;
 
 struct BehaviourInfo {

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// A number or bit set that a device says of itself. Named as in ibv_device_attr_ex, mlx5dv_context and friends.
+// clang-format off: grouped by hand
 enum class Cap : std::uint8_t {
   max_qp, max_qp_wr, device_cap_flags,
   max_sge,           ///< ibv_device_attr: the smaller of send and receive
@@ -33,6 +34,7 @@ enum class Cap : std::uint8_t {
   max_sq_desc_bytes,     ///< mlx5: bytes of the largest send WQE
   max_rq_desc_bytes,     ///< mlx5: bytes of the largest receive WQE
 };
+// clang-format on
 inline constexpr std::size_t kCapCount = static_cast<std::size_t>(Cap::max_rq_desc_bytes) + 1;
 
 std::string_view name(Cap cap) noexcept;
@@ -40,12 +42,14 @@ std::optional<Cap> find_cap(std::string_view name) noexcept;
 std::span<const Cap> all_caps() noexcept;
 
 /// What one port says of itself.
+// clang-format off: grouped by hand
 enum class PortCap : std::uint8_t {
   state,          ///< enum ibv_port_state
   max_mtu,        ///< bytes
   active_mtu,     ///< bytes; unknown where the driver reports none (then derived from the netdev, see note)
   max_msg_sz, gid_tbl_len, pkey_tbl_len, lid, sm_lid, port_cap_flags, active_speed, active_width,
 };
+// clang-format on
 inline constexpr std::size_t kPortCapCount = static_cast<std::size_t>(PortCap::active_width) + 1;
 std::string_view name(PortCap cap) noexcept;
 std::optional<PortCap> find_port_cap(std::string_view name) noexcept;

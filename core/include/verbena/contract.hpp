@@ -17,7 +17,7 @@
 #include "verbena/joint.hpp"
 #include "verbena/provenance.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// Index of a Provenance in its contract. 0 is `declared`.
 using ProvenanceIndex = std::uint16_t;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What a device object did so far; pulled, never pushed.
 struct CountersSnapshot {

@@ -13,7 +13,7 @@
 
 struct ibv_context;
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 class Pd;
 class Verbs;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 enum class Transport : std::uint8_t { unknown, infiniband, roce_v2, iwarp, unspecified };
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet };

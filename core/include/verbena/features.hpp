@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// How a device comes by a feature.
 enum class Support : std::uint8_t {
@@ -18,6 +18,7 @@ enum class Support : std::uint8_t {
 std::string_view name(Support support) noexcept;
 
 /// Something a device has or lacks. Table names are the enumerators' own.
+// clang-format off: grouped by hand
 enum class Feature : std::uint8_t {
   // queue pair types
   rc, uc, ud, xrc, raw_packet, driver_qp,
@@ -40,6 +41,7 @@ enum class Feature : std::uint8_t {
   device_memory, flow_steering,
   sqd,                ///< the send queue drained state
 };
+// clang-format on
 inline constexpr std::size_t kFeatureCount = static_cast<std::size_t>(Feature::sqd) + 1;
 
 struct FeatureInfo {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What a limit, feature or flag is about; a table's `on:` key uses these names.
 enum class Object : std::uint8_t { device, port, pd, cq, qp, srq, mr, mw, ah, data };

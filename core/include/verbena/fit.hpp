@@ -9,7 +9,7 @@
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What a backend needs to make the QP besides the numbers in the grant.
 struct QpFit {

@@ -14,7 +14,7 @@
 #include "verbena/provenance.hpp"
 #include "verbena/request.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 enum class AdjustmentKind : std::uint8_t {
   reduced,          ///< less than asked
@@ -35,7 +35,8 @@ struct Adjustment {
   friend bool operator==(const Adjustment&, const Adjustment&) = default;
 };
 
-/// `max_inline_data: asked 256, granted 101 (reduced) by rule irdma-gen2-inline-101 [builtin:irdma.yaml:12]: ... — source`
+/// `max_inline_data: asked 256, granted 101 (reduced) by rule irdma-gen2-inline-101 [builtin:irdma.yaml:12]: ... —
+/// source`
 std::string to_string(const Adjustment& adjustment);
 
 /// Four numbers a field.

@@ -9,7 +9,7 @@
 
 #include "verbena/request.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What shares a ring: the things of a QP that compete for the same bytes.
 struct QueueShape {

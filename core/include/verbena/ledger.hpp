@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// Who holds how much of a device-wide budget.
 struct LedgerEntry {

@@ -16,7 +16,7 @@
 
 struct ibv_context;
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 class Verbs;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What each level is for. The library never prints: records go to the caller's sink, or nowhere.
 enum class LogLevel : std::uint8_t {

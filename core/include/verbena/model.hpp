@@ -10,7 +10,7 @@
 #include "verbena/quirks.hpp"
 #include "verbena/result.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// A NIC as data: what `verbena dump` writes and `--nic` reads.
 struct Model {

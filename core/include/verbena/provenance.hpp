@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// Who fixed a value.
 enum class SetBy : std::uint8_t {

@@ -14,7 +14,7 @@
 #include "verbena/device_id.hpp"
 #include "verbena/result.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 class BackendRegistry;
 

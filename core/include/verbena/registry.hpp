@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 class Backend;
 struct JointFormula;

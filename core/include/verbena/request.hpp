@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What may be done when a wish cannot be met.
 enum class Policy : std::uint8_t {

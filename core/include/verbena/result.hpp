@@ -10,7 +10,7 @@
 
 #include "verbena/provenance.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What went wrong, for code to branch on; the text is for people and is never parsed.
 enum class ErrorKind : std::uint8_t {

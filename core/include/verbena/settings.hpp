@@ -10,7 +10,7 @@
 #include "verbena/quirks.hpp"
 #include "verbena/result.hpp"
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// Wishes of a site, as opposed to facts about devices. Environment over /etc/verbena/site.yaml over what is built in.
 struct Settings {

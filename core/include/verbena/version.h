@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** The version of the library that is loaded, e.g. "0.1.0"; static storage, never NULL. */
-__attribute__((visibility("default"))) const char *verbena_version(void);
+__attribute__((visibility("default"))) const char* verbena_version(void);
 
 #ifdef __cplusplus
 }
