@@ -17,6 +17,15 @@ install(EXPORT verbenaTargets NAMESPACE verbena:: DESTINATION "${verbena_cmake_d
 install(FILES "${PROJECT_BINARY_DIR}/verbenaConfig.cmake" "${PROJECT_BINARY_DIR}/verbenaConfigVersion.cmake"
   cmake/FindRdmaCore.cmake DESTINATION "${verbena_cmake_dir}")
 
+# Relative to ${prefix} where they can be, so that the file may be moved with its tree.
+foreach(kind IN ITEMS libdir includedir datadir)
+  string(TOUPPER "CMAKE_INSTALL_${kind}" variable)
+  if(IS_ABSOLUTE "${${variable}}")
+    set(pc_${kind} "${${variable}}")
+  else()
+    set(pc_${kind} "\${prefix}/${${variable}}")
+  endif()
+endforeach()
 configure_file(cmake/verbena.pc.in "${PROJECT_BINARY_DIR}/verbena.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/verbena.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
