@@ -18,7 +18,7 @@ struct rdma_conn_param;
 struct rdma_addrinfo;
 struct sockaddr;
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What a call that makes something gives: the handle, or null and why.
 template <class T>
