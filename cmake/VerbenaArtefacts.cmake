@@ -71,6 +71,7 @@ function(verbena_tool)
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   target_link_libraries(tool_${arg_NAME} PRIVATE verbena::verbena ${arg_LIBRARIES})
+  add_dependencies(shipped tool_${arg_NAME})
   if(VERBENA_INSTALL)
     install(TARGETS tool_${arg_NAME} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
   endif()

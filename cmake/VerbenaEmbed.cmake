@@ -7,6 +7,7 @@ include_guard()
 function(verbena_embed function)
   file(GLOB files CONFIGURE_DEPENDS ${ARGN})
   list(SORT files)
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed_file.cmake")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/embedded/${function}")
   set(declarations "")
   set(rows "")
@@ -18,8 +19,8 @@ function(verbena_embed function)
     add_custom_command(
       OUTPUT "${output}"
       COMMAND "${CMAKE_COMMAND}" "-DINPUT=${file}" "-DOUTPUT=${output}" "-DSYMBOL=${symbol}"
-        -P "${PROJECT_SOURCE_DIR}/cmake/embed_file.cmake"
-      DEPENDS "${file}" "${PROJECT_SOURCE_DIR}/cmake/embed_file.cmake"
+        -P "${script}"
+      DEPENDS "${file}" "${script}"
       COMMENT "Embedding ${name}"
       VERBATIM)
     verbena_sources("${output}")
