@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <infiniband/verbs.h>
+
+#include "verbena/grant.hpp"
+#include "verbena/ownership.hpp"
+#include "verbena/pd.hpp"
+#include "verbena/request.hpp"
+#include "verbena/result.hpp"
+
+namespace [[gnu::visibility("default")]] verbena {
+
+/// A memory region. Keys are inline reads. Thread-safe, but for move and release; the memory itself stays the caller's
+/// and must outlive the region.
+class Mr {
+public:
+  /// Registers `request.length` bytes from `address`. Errors: those of fit(), no_memory (with RLIMIT_MEMLOCK, what this
+  /// process has locked and what it needed), permission, device_gone, refused.
+  static Result<Mr> reg(const Pd& pd, void* address, const MrRequest& request);
+  /// Registers memory behind a dma-buf descriptor; `offset` counts from the buffer's start. Errors: as reg, and
+  /// unsupported.
+  static Result<Mr> reg_dmabuf(const Pd& pd, int descriptor, std::uint64_t offset, const MrRequest& request);
+  /// `access` is what it was registered with, which no verb tells. Error: invalid_request for null or another
+  /// context's.
+  static Result<Mr> adopt(const Pd& pd, ibv_mr* mr, std::uint32_t access, Ownership ownership = Ownership::taken);
+
+  Mr(Mr&&) noexcept = default;
+  Mr& operator=(Mr&&) noexcept = default;
+  ~Mr() = default;
+
+  ibv_mr* raw() const noexcept { return raw_; }
+  std::uint32_t lkey() const noexcept { return raw_->lkey; }
+  std::uint32_t rkey() const noexcept { return raw_->rkey; }
+  void* address() const noexcept { return raw_->addr; }
+  std::size_t length() const noexcept { return raw_->length; }
+  const MrGrant& grant() const noexcept;
+  MemoryKind kind() const noexcept;
+  Device device() const noexcept;
+  /// The caller deregisters the handle from now on.
+  ibv_mr* release() noexcept;
+
+  struct State;
+  explicit Mr(std::shared_ptr<State> state) noexcept;
+  const std::shared_ptr<State>& state() const noexcept { return state_; }
+
+private:
+  std::shared_ptr<State> state_;
+  ibv_mr* raw_ = nullptr;
+};
+
+}  // namespace verbena

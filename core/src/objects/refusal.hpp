@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "device/device_state.hpp"
+#include "objects/ladder.hpp"
+#include "verbena/result.hpp"
+
+namespace verbena {
+
+/// What was to be made when the device said no.
+struct Attempt {
+  const char* verb = "";         ///< `ibv_create_cq`
+  const char* object = "";       ///< `completion queue`
+  std::uint64_t need_bytes = 0;  ///< memory that it takes, by the contract's formulas; 0 when unknown
+  /// What shows that the request as such was at fault, where only one number was asked: its field.
+  const FieldGrant* field = nullptr;
+};
+
+/// The error of a refused creation: device_gone when the device is, no_memory with RLIMIT_MEMLOCK, what is locked and
+/// what was needed, permission, unsupported, else refused with the errno and every try. Counts and logs it.
+Error refusal(Device::State& device, const Attempt& attempt, const TryResult& last,
+              std::span<const LadderStep> steps = {});
+
+/// Counts a success, and logs each adjustment that the policy wants logged.
+void made_it(Device::State& device, const char* object, const GrantNotes& notes, Policy policy);
+
+/// device_gone before anything is tried on a device that is known to be gone; empty otherwise.
+tl::unexpected<Error> gone(const Device::State& device);
+
+}  // namespace verbena
