@@ -30,7 +30,7 @@ struct Adjustment {
   std::uint64_t asked = 0;
   std::uint64_t granted = 0;
   AdjustmentKind kind = AdjustmentKind::reduced;
-  Provenance by;
+  Provenance by{};
 
   friend bool operator==(const Adjustment&, const Adjustment&) = default;
 };

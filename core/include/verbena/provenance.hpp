@@ -30,13 +30,13 @@ std::string_view name(Severity value) noexcept;
 /// Where a value comes from. Every limit, flag, adjustment and refusal carries one.
 struct Provenance {
   SetBy set_by = SetBy::declared;
-  std::string rule;     ///< rule id, empty unless a rule is behind it (a formula's parameters come from a rule too)
-  std::string reason;   ///< one sentence that an operator understands
-  std::string source;   ///< where the fact is established (driver file and function, list message, erratum)
+  std::string rule{};    ///< rule id, empty unless a rule is behind it (a formula's parameters come from a rule too)
+  std::string reason{};  ///< one sentence that an operator understands
+  std::string source{};  ///< where the fact is established (driver file and function, list message, erratum)
   Evidence evidence = Evidence::driver_source;    ///< meaningful with a rule
   Severity severity = Severity::correctness;      ///< meaningful with a rule
-  std::string layer;    ///< `builtin`, `installed`, `etc`, `run`, `env`; empty without a rule
-  std::string file;     ///< the table's path; `builtin:irdma.yaml` for a built-in one
+  std::string layer{};   ///< `builtin`, `installed`, `etc`, `run`, `env`; empty without a rule
+  std::string file{};    ///< the table's path; `builtin:irdma.yaml` for a built-in one
   int line = 0;         ///< 1-based; 0 when there is no file
 
   friend bool operator==(const Provenance&, const Provenance&) = default;

@@ -32,13 +32,13 @@ std::string_view name(ErrorKind kind) noexcept;
 /// A refusal with its numbers: which attribute, what was asked, what would have been allowed, and who says so.
 struct Error {
   ErrorKind kind = ErrorKind::refused;
-  std::string field;                      ///< the verbs attribute at fault (`max_send_wr`), empty when none is
-  std::optional<std::uint64_t> asked;     ///< in the field's own unit
-  std::optional<std::uint64_t> allowed;   ///< the nearest value that would have been accepted
-  Provenance by;                          ///< who set the limit
+  std::string field{};                     ///< the verbs attribute at fault (`max_send_wr`), empty when none is
+  std::optional<std::uint64_t> asked{};   ///< in the field's own unit
+  std::optional<std::uint64_t> allowed{};  ///< the nearest value that would have been accepted
+  Provenance by{};                        ///< who set the limit
   int errno_value = 0;                    ///< positive errno as the driver gave it, 0 when there is none
   std::uint32_t vendor_code = 0;          ///< vendor syndrome, 0 when there is none
-  std::string text;                       ///< one or two sentences: what happened, and what to do about it
+  std::string text{};                      ///< one or two sentences: what happened, and what to do about it
 
   friend bool operator==(const Error&, const Error&) = default;
 };
