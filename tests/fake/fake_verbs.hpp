@@ -62,6 +62,7 @@ public:
   std::map<std::string, int> denied;  ///< path -> errno of any access to it
   std::map<std::string, std::uint64_t> stamps;  ///< path -> entry_stamp
   std::map<std::uint32_t, std::string> interfaces;
+  std::map<std::string, std::vector<IpAddress>> interface_ips;  ///< by interface name
   MemlockLimit memlock;
   std::uint64_t locked_bytes = 0;  ///< what live regions have locked
   bool may_lock = false;
@@ -190,6 +191,7 @@ public:
   MemlockLimit memlock_limit() override;
   bool may_lock_memory() override;
   std::string interface_name(std::uint32_t interface_index) override;
+  int interface_addresses(const std::string& interface, std::vector<IpAddress>& addresses) override;
   std::string library_of(const void* code) override;
   std::string libibverbs_path() override;
   int wait_readable(int descriptor, int timeout_ms) override;

@@ -139,6 +139,13 @@ std::string FakeVerbs::interface_name(std::uint32_t interface_index) {
   return known != interfaces.end() ? known->second : std::string();
 }
 
+int FakeVerbs::interface_addresses(const std::string& interface, std::vector<IpAddress>& addresses) {
+  const Lock lock = enter("interface_addresses");
+  const auto known = interface_ips.find(interface);
+  addresses = known != interface_ips.end() ? known->second : std::vector<IpAddress>{};
+  return 0;
+}
+
 std::string FakeVerbs::library_of(const void*) {
   const Lock lock = enter("library_of");
   for (const auto& entry : devices_) {

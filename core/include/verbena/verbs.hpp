@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,6 +57,9 @@ struct MemlockLimit {
   std::uint64_t soft = kUnlimited;
   std::uint64_t hard = kUnlimited;
 };
+
+/// An IPv6 address in network order, or an IPv4 one mapped into it (::ffff:a.b.c.d).
+using IpAddress = std::array<std::uint8_t, 16>;
 
 struct HostName {
   std::string release;  ///< uname -r
@@ -223,6 +227,9 @@ public:
   /// May this process lock memory beyond its limit (CAP_IPC_LOCK)?
   virtual bool may_lock_memory() = 0;
   virtual std::string interface_name(std::uint32_t interface_index) = 0;
+  /// The IP addresses of a network interface in the kernel's order: IPv6, or IPv4 mapped (::ffff:a.b.c.d). Those of
+  /// link scope come last. None when there is no such interface.
+  virtual int interface_addresses(const std::string& interface, std::vector<IpAddress>& addresses) = 0;
   /// Path of the shared object that holds this code, links resolved: which provider really serves a context.
   virtual std::string library_of(const void* code) = 0;
   /// Path of libibverbs itself, links resolved (its file name ends in rdma-core's version).

@@ -2,8 +2,10 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/capability.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -16,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <limits>
 
@@ -122,6 +125,32 @@ bool RealVerbs::may_lock_memory() {
 std::string RealVerbs::interface_name(std::uint32_t interface_index) {
   std::array<char, IF_NAMESIZE> name{};
   return ::if_indextoname(interface_index, name.data()) != nullptr ? std::string(name.data()) : std::string();
+}
+
+int RealVerbs::interface_addresses(const std::string& interface, std::vector<IpAddress>& addresses) {
+  addresses.clear();
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return errno;
+  std::vector<IpAddress> of_link;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || interface != entry->ifa_name) continue;
+    IpAddress address{};
+    if (entry->ifa_addr->sa_family == AF_INET) {
+      sockaddr_in in{};
+      std::memcpy(&in, entry->ifa_addr, sizeof in);
+      address[10] = address[11] = 0xff;
+      std::memcpy(&address[12], &in.sin_addr, 4);
+      addresses.push_back(address);
+    } else if (entry->ifa_addr->sa_family == AF_INET6) {
+      sockaddr_in6 in6{};
+      std::memcpy(&in6, entry->ifa_addr, sizeof in6);
+      std::memcpy(address.data(), &in6.sin6_addr, address.size());
+      (IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr) ? of_link : addresses).push_back(address);
+    }
+  }
+  ::freeifaddrs(list);
+  addresses.insert(addresses.end(), of_link.begin(), of_link.end());
+  return 0;
 }
 
 std::string RealVerbs::library_of(const void* code) {

@@ -137,6 +137,7 @@ public:
   MemlockLimit memlock_limit() override;
   bool may_lock_memory() override;
   std::string interface_name(std::uint32_t interface_index) override;
+  int interface_addresses(const std::string& interface, std::vector<IpAddress>& addresses) override;
   std::string library_of(const void* code) override;
   std::string libibverbs_path() override;
   int wait_readable(int descriptor, int timeout_ms) override;
