@@ -44,7 +44,8 @@ public:
   virtual std::span<const JointFormula> formulas() const noexcept = 0;
   /// Adds what the vendor's own query tells; leaves what it cannot ask. Only asks, never creates.
   virtual void probe(Verbs& verbs, ibv_context* context, const DeviceId& device, Caps& caps) const = 0;
-  /// Makes the QP as fitted: `attr.cap` comes back as the provider wrote it. Null with errno_value set on refusal.
+  /// Makes the QP as fitted: `cap` comes back as the provider wrote it. Null on refusal, with errno_value the positive
+  /// errno, or 0 when the driver set none.
   virtual ibv_qp* create_qp(Verbs& verbs, const QpCreate& what, const QpFit& fit, ibv_qp_cap& cap,
                             int& errno_value) const = 0;
   /// The same for a CQ; `cqe` comes back as the provider wrote it.
