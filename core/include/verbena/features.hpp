@@ -10,7 +10,8 @@ namespace [[gnu::visibility("default")]] verbena {
 
 /// How a device comes by a feature.
 enum class Support : std::uint8_t {
-  unknown,      ///< nothing says so; treated as absent when fitting, shown as unknown
+  unknown,      ///< nothing says so: a request for it is let through (nothing denies it), and nothing that Verbena
+                ///< chooses by itself relies on it; shown as unknown
   native,       ///< the device and its driver do it
   substituted,  ///< this build does it another way, and says what that costs
   absent,       ///< neither
@@ -53,5 +54,7 @@ struct FeatureInfo {
 std::span<const FeatureInfo> all_features() noexcept;
 std::string_view name(Feature feature) noexcept;
 std::optional<Feature> find_feature(std::string_view name) noexcept;
+/// Whether this build can do the feature another way; a rule's `substitute` for one that it cannot means absent.
+bool has_substitute(Feature feature) noexcept;
 
 }  // namespace verbena

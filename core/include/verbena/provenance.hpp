@@ -15,6 +15,7 @@ enum class SetBy : std::uint8_t {
   formula,   ///< worked out by a backend from a shared ring; the arithmetic is in the reason
   site,      ///< a setting of this site forbids or prefers it
   request,   ///< the caller's own floor, policy or attribute
+  build,     ///< this build of Verbena does not do it, or the verbs interface itself bounds it
 };
 
 /// How well a rule is founded, best first.
@@ -41,5 +42,8 @@ struct Provenance {
 
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
+
+/// `rule irdma-gen2-inline-101 [builtin:irdma.yaml:12]: reason — source`; what is empty is left out.
+std::string to_string(const Provenance& provenance);
 
 }  // namespace verbena
