@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <string>
+
+#include "quirks/rule.hpp"
+#include "verbena/caps.hpp"
+#include "verbena/device_id.hpp"
+
+namespace verbena::quirks {
+
+/// A device as conditions look at it: its versions parsed once, not once a rule.
+struct Subject {
+  const DeviceId& device;
+  const Caps& caps;
+  std::uint8_t port;
+  std::array<std::optional<Version>, 4> versions;   ///< by VersionKey; empty: lineage unknown
+
+  Subject(const DeviceId& device, const Caps& caps, std::uint8_t port);
+};
+
+/// Whether a rule applies; when not and `why_not` is given, the first condition that failed, in words.
+bool matches(const Rule& rule, const Subject& subject, std::string* why_not);
+
+/// Whether some device could match both rules; conditions on different keys never exclude each other.
+bool could_both_match(const Rule& left, const Rule& right);
+
+}  // namespace verbena::quirks

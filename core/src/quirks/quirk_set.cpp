@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "quirks/quirk_set.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "builtin/embedded.hpp"
+#include "contract/contract_builder.hpp"
+#include "quirks/match.hpp"
+
+namespace verbena::quirks {
+namespace {
+
+std::uint64_t hash_of(const std::vector<Rule>& rules) {
+  // FNV-1a, 64 bits, over the rules in force in id order (merge_layers sorts them).
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  const auto mix = [&](std::string_view text) {
+    for (const char c : text) {
+      hash ^= static_cast<unsigned char>(c);
+      hash *= 0x100000001b3ULL;
+    }
+    hash ^= 0xffU;
+    hash *= 0x100000001b3ULL;
+  };
+  for (const Rule& rule : rules)
+    if (in_force(rule)) mix(rule.canonical);
+  return hash;
+}
+
+std::optional<std::uint64_t> value_of(const Amount& amount, const Caps& caps) {
+  if (!amount.cap) return amount.literal;
+  const auto cap = caps[*amount.cap];
+  if (!cap) return std::nullopt;
+  if (amount.offset >= 0) {
+    const auto more = static_cast<std::uint64_t>(amount.offset);
+    return *cap > std::numeric_limits<std::uint64_t>::max() - more ? std::numeric_limits<std::uint64_t>::max()
+                                                                   : *cap + more;
+  }
+  const auto less = static_cast<std::uint64_t>(-amount.offset);
+  return *cap < less ? 0 : *cap - less;
+}
+
+void apply_limits(const Rule& rule, const Caps& caps, ContractBuilder& builder, ProvenanceIndex by) {
+  for (const FieldOp& op : rule.limits) {
+    if (op.kind == FieldOp::Kind::ask) {
+      builder.ask(op.field, op.ask, op.amount.literal, by);
+      continue;
+    }
+    const auto value = value_of(op.amount, caps);
+    if (!value) continue;  // the cap that it refers to is unknown: nothing can be said
+    switch (op.kind) {
+      case FieldOp::Kind::min:
+        builder.at_least(op.field, *value, by);
+        break;
+      case FieldOp::Kind::max:
+        if (rule.replaces_declared)
+          builder.replace_declared_max(op.field, *value, by);
+        else
+          builder.at_most(op.field, *value, by);
+        break;
+      case FieldOp::Kind::reserve:
+        builder.reserve(op.field, *value, by);
+        break;
+      case FieldOp::Kind::ask:
+        break;
+    }
+  }
+}
+
+void apply_joint(const Rule& rule, const Caps& caps, ContractBuilder& builder, ProvenanceIndex by) {
+  if (!rule.joint) return;
+  JointParams params{};
+  const JointFormula& formula = *rule.joint->formula;
+  for (std::size_t i = 0; i < formula.params.size() && i < kMaxJointParams; ++i) params[i] = formula.params[i].fallback;
+  for (const auto& [index, amount] : rule.joint->params)
+    if (const auto value = value_of(amount, caps)) {
+      const ParamInfo& bounds = formula.params[index];
+      const auto top = static_cast<std::uint64_t>(bounds.max);
+      params[index] = std::max(bounds.min, static_cast<std::int64_t>(std::min(*value, top)));
+    }
+  builder.joint(formula, params, by);
+}
+
+}  // namespace
+
+bool in_force(const Rule& rule) noexcept {
+  return rule.summary.enabled && rule.summary.requires_features.empty();
+}
+
+LoadedQuirks::LoadedQuirks(std::vector<Layer> layers, std::vector<Rule> rules)
+    : layers_(std::move(layers)), rules_(std::move(rules)), hash_(hash_of(rules_)) {
+  for (const Layer& layer : layers_) reports_.push_back(layer.report);
+  for (std::uint32_t i = 0; i < rules_.size(); ++i) {
+    summaries_.push_back(rules_[i].summary);
+    const Condition* driver = rules_[i].condition(MatchKey::driver);
+    if (!driver) {
+      any_driver_.push_back(i);
+    } else {
+      for (const std::string& word : driver->words) by_driver_[word].push_back(i);
+    }
+  }
+}
+
+std::vector<std::uint32_t> LoadedQuirks::candidates(std::string_view driver) const {
+  std::vector<std::uint32_t> result = any_driver_;
+  if (const auto found = by_driver_.find(driver); found != by_driver_.end())
+    result.insert(result.end(), found->second.begin(), found->second.end());
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::uint8_t port,
+                                bool beyond_declared_allowed) const {
+  ContractBuilder builder(device, caps, port, beyond_declared_allowed);
+  const Subject subject(device, caps, port);
+  const auto indices = candidates(device.driver);
+  std::vector<RuleTrace> traces;
+  std::vector<std::uint32_t> applied;
+  std::vector<std::string_view> replaced;
+  traces.reserve(indices.size());
+  for (const std::uint32_t index : indices) {
+    const Rule& rule = rules_[index];
+    RuleTrace trace;
+    trace.id = rule.summary.id;
+    if (!rule.summary.enabled) {
+      trace.why_not = rule.summary.by.evidence == Evidence::claim ? "a claim, not turned on here" : "turned off";
+    } else if (!rule.summary.requires_features.empty()) {
+      trace.why_not = fmt::format("needs table operations that this version lacks: {}",
+                                  fmt::join(rule.summary.requires_features, ", "));
+    } else if (matches(rule, subject, &trace.why_not)) {
+      trace.applied = true;
+      applied.push_back(index);
+      if (rule.loosens && !rule.replaces_declared) replaced.push_back(rule.summary.replaces);
+    }
+    traces.push_back(std::move(trace));
+  }
+  for (const std::uint32_t index : applied) {
+    const Rule& rule = rules_[index];
+    const bool beaten = std::find(replaced.begin(), replaced.end(), rule.summary.id) != replaced.end();
+    if (beaten) {
+      const auto winner = std::find_if(applied.begin(), applied.end(), [&](std::uint32_t other) {
+        return rules_[other].summary.replaces == rule.summary.id;
+      });
+      for (RuleTrace& trace : traces)
+        if (trace.id == rule.summary.id) {
+          trace.applied = false;
+          trace.beaten_by = rules_[*winner].summary.id;
+          trace.why_not = fmt::format("replaced by {}", trace.beaten_by);
+        }
+      continue;
+    }
+    const ProvenanceIndex by = builder.add(rule.summary.by);
+    apply_limits(rule, caps, builder, by);
+    apply_joint(rule, caps, builder, by);
+    for (const auto& [feature, support] : rule.features) builder.feature(feature, support, rule.loosens, by);
+    for (const auto& [flag, choice] : rule.sets) builder.behaviour(flag, choice, by);
+  }
+  for (RuleTrace& trace : traces) builder.trace(std::move(trace));
+  return std::move(builder).build(hash_);
+}
+
+}  // namespace verbena::quirks
+
+namespace verbena {
+
+Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options, const BackendRegistry& registry) {
+  using namespace quirks;
+  const auto* last = dynamic_cast<const LoadedQuirks*>(options.last_good);
+  std::vector<Layer> layers;
+  for (const LayerSource& source : options.layers) layers.push_back(read_layer(source, options.privileged, registry));
+  std::vector<Rule> rules = merge_layers(layers);
+
+  const Layer* broken = nullptr;
+  for (const Layer& layer : layers) {
+    const bool faulty = !layer.report.loaded && !layer.report.findings.empty();
+    if (faulty && (layer.report.kind == LayerKind::builtin || options.strict) && !broken) broken = &layer;
+  }
+  if (broken && !(last && !options.strict)) {
+    const auto& findings = broken->report.findings;
+    const auto first = std::find_if(findings.begin(), findings.end(),
+                                    [](const Finding& finding) { return finding.level == FindingLevel::error; });
+    Error error;
+    error.kind = ErrorKind::bad_table;
+    error.text =
+        first == findings.end() ? fmt::format("layer {} cannot be loaded", broken->report.path) : to_string(*first);
+    if (first != findings.end()) {
+      error.by.file = first->file;
+      error.by.line = first->line;
+      error.by.rule = first->rule;
+    }
+    return Failure(std::move(error));
+  }
+  if (last) {
+    // A layer that fails now keeps what it had: its report shows the new fault beside the old rules.
+    bool kept = false;
+    for (Layer& layer : layers) {
+      if (layer.report.loaded || layer.report.findings.empty()) continue;
+      for (const Layer& old : last->layer_data())
+        if (old.report.kind == layer.report.kind && old.report.path == layer.report.path && old.report.loaded) {
+          LayerReport report = layer.report;
+          layer = old;
+          layer.report.findings = report.findings;
+          for (Finding& finding : layer.report.findings) {
+            if (finding.level == FindingLevel::error) finding.level = FindingLevel::warning;
+            finding.text += " (the layer's last good rules stay in force)";
+          }
+          kept = true;
+        }
+    }
+    if (kept) rules = merge_layers(layers);
+  }
+  return std::shared_ptr<const QuirkSet>(std::make_shared<LoadedQuirks>(std::move(layers), std::move(rules)));
+}
+
+std::vector<LayerSource> default_layers(std::string_view verbena_quirks, bool privileged) {
+  std::vector<LayerSource> layers(4);
+  layers[0].kind = LayerKind::builtin;
+  layers[0].path = "builtin";
+  for (const builtin::EmbeddedTable& table : builtin::quirk_tables())
+    layers[0].texts.push_back({fmt::format("builtin:{}", table.name), std::string{table.text}});
+  layers[1].kind = LayerKind::installed;
+  layers[1].path = "/usr/share/verbena/quirks.d";
+  layers[2].kind = LayerKind::etc;
+  layers[2].path = "/etc/verbena/quirks.d";
+  layers[3].kind = LayerKind::run;
+  layers[3].path = "/run/verbena/quirks.d";
+  if (privileged) return layers;
+  while (!verbena_quirks.empty()) {
+    const std::size_t end = std::min(verbena_quirks.find(':'), verbena_quirks.size());
+    if (end > 0) {
+      LayerSource source;
+      source.kind = LayerKind::env;
+      source.path = std::string{verbena_quirks.substr(0, end)};
+      layers.push_back(std::move(source));
+    }
+    verbena_quirks.remove_prefix(std::min(end + 1, verbena_quirks.size()));
+  }
+  return layers;
+}
+
+std::string_view name(LayerKind kind) noexcept {
+  constexpr std::array<std::string_view, 5> names{"builtin", "installed", "etc", "run", "env"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name(FindingLevel level) noexcept {
+  constexpr std::array<std::string_view, 3> names{"error", "warning", "note"};
+  return names[static_cast<std::size_t>(level)];
+}
+
+std::string to_string(const Finding& finding) {
+  std::string place = finding.file;
+  if (finding.line > 0) place += fmt::format(":{}:{}", finding.line, finding.column);
+  return fmt::format("{}: {}: {}{}", place, name(finding.level), finding.rule.empty() ? "" : finding.rule + ": ",
+                     finding.text);
+}
+
+}  // namespace verbena
