@@ -6,7 +6,7 @@ cmake=$1 source=$2 build=$3
 shift 3
 
 rm -rf "$build"
-"$cmake" -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None \
+"$cmake" -S "$source" -B "$build" -G Ninja \
   "-DCMAKE_C_COMPILER=$CC" "-DCMAKE_CXX_COMPILER=$CXX" "$@"
 "$cmake" --build "$build"
 "$build/consumer_cxx"
