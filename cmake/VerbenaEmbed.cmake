@@ -3,50 +3,20 @@
 include_guard()
 
 # verbena_embed(FUNCTION PATTERN...): makes verbena::builtin::FUNCTION() list the files that match, by name.
-# A file that is added or removed is noticed at the next build.
+# A file that is added, removed or changed is noticed at the next build.
 function(verbena_embed function)
   file(GLOB files CONFIGURE_DEPENDS ${ARGN})
   list(SORT files)
-  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed_file.cmake")
-  set(folder "${CMAKE_CURRENT_BINARY_DIR}/embedded/${function}")
-  set(declarations "")
-  set(rows "")
-  set(count 0)
-  foreach(file IN LISTS files)
-    get_filename_component(name "${file}" NAME)
-    string(MAKE_C_IDENTIFIER "${function}_${name}" symbol)
-    set(output "${folder}/${name}.cpp")
-    add_custom_command(
-      OUTPUT "${output}"
-      COMMAND "${CMAKE_COMMAND}" "-DINPUT=${file}" "-DOUTPUT=${output}" "-DSYMBOL=${symbol}"
-        -P "${script}"
-      DEPENDS "${file}" "${script}"
-      COMMENT "Embedding ${name}"
-      VERBATIM)
-    verbena_sources("${output}")
-    string(APPEND declarations "extern const char ${symbol}[];\nextern const std::size_t ${symbol}_size;\n")
-    string(APPEND rows "      {\"${name}\", {${symbol}, ${symbol}_size}},\n")
-    math(EXPR count "${count} + 1")
-  endforeach()
-  if(count EQUAL 0)
-    set(body "  return {};")
-  else()
-    set(body "  static const std::array<EmbeddedTable, ${count}> tables{{\n${rows}  }};\n  return tables;")
-  endif()
-  file(CONFIGURE OUTPUT "${folder}.cpp" @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0 OR MIT
-#include <array>
-#include <cstddef>
-
-#include \"builtin/embedded.hpp\"
-
-namespace verbena::builtin {
-
-@declarations@
-std::span<const EmbeddedTable> @function@() noexcept {
-@body@
-}
-
-}  // namespace verbena::builtin
-")
-  verbena_sources("${folder}.cpp")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded/${function}.cpp")
+  # The list of names is a dependency too, or a file that is removed would stay in.
+  set(names "${CMAKE_CURRENT_BINARY_DIR}/embedded/${function}.txt")
+  file(CONFIGURE OUTPUT "${names}" CONTENT "@files@" @ONLY)
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed_files.cmake")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DNAMES=${names}" "-DOUTPUT=${output}" "-DFUNCTION=${function}" -P "${script}"
+    DEPENDS ${files} "${names}" "${script}"
+    COMMENT "Embedding ${function}"
+    VERBATIM)
+  verbena_sources("${output}")
 endfunction()
