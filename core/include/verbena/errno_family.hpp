@@ -14,11 +14,11 @@ enum class ErrnoFamily : std::uint8_t {
   none,         ///< 0: no error
   limit,        ///< a number or an argument that the driver does not take
   unsupported,  ///< the driver has no such thing
-  memory,       ///< out of memory or, more often, of lockable memory (RLIMIT_MEMLOCK); on some drivers also 'too big'
-  permission,   ///< the process lacks a right
-  gone,         ///< the device was removed
-  io,           ///< EIO: the hardware or its firmware failed; a removed device answers so too, and erdma at a limit
-  again,        ///< busy or interrupted: the same call may succeed later
+  memory,  ///< out of memory or, more often, of lockable memory (RLIMIT_MEMLOCK); on some drivers also 'too big'
+  permission,  ///< the process lacks a right
+  gone,  ///< the device was removed
+  io,  ///< EIO: the hardware or its firmware failed; a removed device answers so too, and erdma at a limit
+  again,  ///< busy or interrupted: the same call may succeed later
   other,
 };
 std::string_view name(ErrnoFamily family) noexcept;

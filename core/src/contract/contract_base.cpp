@@ -202,8 +202,8 @@ void ContractBuilder::base_features() {
   later.set_by = SetBy::build;
   later.reason = "this version of Verbena does not cover it; raw handles and adopt reach it";
   const ProvenanceIndex by_later = add(std::move(later));
-  for (const Feature feature : {Feature::xrc, Feature::raw_packet, Feature::driver_qp, Feature::device_memory,
-                                Feature::flow_steering}) {
+  for (const Feature feature :
+       {Feature::xrc, Feature::raw_packet, Feature::driver_qp, Feature::device_memory, Feature::flow_steering}) {
     contract_.features_[static_cast<std::size_t>(feature)] = {Support::absent, by_later};
   }
 }

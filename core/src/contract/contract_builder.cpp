@@ -30,7 +30,9 @@ auto order_key(const Provenance& by) {
   return std::tie(by.set_by, by.rule, by.file, by.line, by.reason, by.source, by.layer, by.evidence, by.severity);
 }
 
-auto order_key(const RuleTrace& trace) { return std::tie(trace.id, trace.applied, trace.why_not, trace.beaten_by); }
+auto order_key(const RuleTrace& trace) {
+  return std::tie(trace.id, trace.applied, trace.why_not, trace.beaten_by);
+}
 
 }  // namespace
 
@@ -106,9 +108,13 @@ void ContractBuilder::behaviour(Behaviour flag, Choice choice, ProvenanceIndex b
   state = {choice, by};
 }
 
-void ContractBuilder::trace(RuleTrace entry) { contract_.trace_.push_back(std::move(entry)); }
+void ContractBuilder::trace(RuleTrace entry) {
+  contract_.trace_.push_back(std::move(entry));
+}
 
-void ContractBuilder::invalidated_by(std::string what) { contract_.invalidated_by_.push_back(std::move(what)); }
+void ContractBuilder::invalidated_by(std::string what) {
+  contract_.invalidated_by_.push_back(std::move(what));
+}
 
 void ContractBuilder::settle_domains() {
   for (std::size_t at = 0; at < kFieldCount; ++at) {
@@ -141,9 +147,8 @@ void ContractBuilder::settle_domains() {
     if (domain.max < domain.min) domain.max = domain.min;
   }
 
-  std::stable_sort(asks_.begin(), asks_.end(), [this](const FieldAsk& left, const FieldAsk& right) {
-    return earlier(left.ask.by, right.ask.by);
-  });
+  std::stable_sort(asks_.begin(), asks_.end(),
+                   [this](const FieldAsk& left, const FieldAsk& right) { return earlier(left.ask.by, right.ask.by); });
   for (const FieldAsk& asked : asks_) {
     Domain& domain = contract_.domains_[static_cast<std::size_t>(asked.field)];
     bool known = asked.ask.kind == AskKind::as_is || domain.ask_count == kMaxAsks;

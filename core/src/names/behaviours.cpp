@@ -8,6 +8,7 @@
 namespace verbena {
 namespace {
 
+// clang-format off: grouped by hand
 constexpr names::WordTable<kChoiceCount> kChoices{
     "unknown",      "yes",         "no",          "none",                     "caller",
     "rdma_cm",      "harmless",    "spoils",      "refused",                  "ignored",
@@ -20,6 +21,7 @@ constexpr names::WordTable<kChoiceCount> kChoices{
     "remote_always_on",            "unchecked",   "complete",                 "may_lose",
     "raised",       "not_raised",  "firmware_byte", "major_minor",            "cqe_sub_status",
     "opaque",       "enomem",      "efault",      "eio"};
+// clang-format on
 static_assert(names::word_of(kChoices, Choice::eio) == "eio");
 static_assert(names::word_of(kChoices, Choice::error_event_and_qp_error) == "error_event_and_qp_error");
 static_assert(names::word_of(kChoices, Choice::not_applicable) == "not_applicable");
@@ -88,8 +90,7 @@ constexpr std::array<BehaviourInfo, kBehaviourCount> kBehaviours{{
      "what the device makes of a scatter/gather element of length 0"},
     {Behaviour::cq_overflow, "cq_overflow", kCqOverflow, Choice::unknown,
      "what happens when a completion queue overflows"},
-    {Behaviour::cqe_reported, "cqe_reported", kCqeReported, Choice::entries,
-     "what cq->cqe holds after creation"},
+    {Behaviour::cqe_reported, "cqe_reported", kCqeReported, Choice::entries, "what cq->cqe holds after creation"},
     {Behaviour::inline_over_limit, "inline_over_limit", kInlineOver, Choice::refused,
      "what creation does with more inline data than the device has"},
     {Behaviour::caps_written_back, "caps_written_back", kYesNo, Choice::yes,
@@ -97,8 +98,7 @@ constexpr std::array<BehaviourInfo, kBehaviourCount> kBehaviours{{
     {Behaviour::ack_timeout, "ack_timeout", kAckTimeout, Choice::honoured,
      "what becomes of the local ack timeout code"},
     {Behaviour::min_rnr_timer, "min_rnr_timer", kRnrTimer, Choice::honoured, "what becomes of min_rnr_timer"},
-    {Behaviour::retry_cnt_seven, "retry_cnt_seven", kRetrySeven, Choice::seven,
-     "what a retry count of 7 means"},
+    {Behaviour::retry_cnt_seven, "retry_cnt_seven", kRetrySeven, Choice::seven, "what a retry count of 7 means"},
     {Behaviour::rd_atomic_over_limit, "rd_atomic_over_limit", kRefusedClamped, Choice::refused,
      "what becomes of more read/atomic resources than the device has"},
     {Behaviour::rd_atomic_rounding, "rd_atomic_rounding", kRounding, Choice::none,
@@ -140,10 +140,18 @@ static_assert(sound());
 
 }  // namespace
 
-std::span<const BehaviourInfo> all_behaviours() noexcept { return kBehaviours; }
-const BehaviourInfo& info(Behaviour behaviour) noexcept { return kBehaviours[static_cast<std::size_t>(behaviour)]; }
-std::string_view name(Behaviour behaviour) noexcept { return info(behaviour).name; }
-std::string_view name(Choice choice) noexcept { return names::word_of(kChoices, choice); }
+std::span<const BehaviourInfo> all_behaviours() noexcept {
+  return kBehaviours;
+}
+const BehaviourInfo& info(Behaviour behaviour) noexcept {
+  return kBehaviours[static_cast<std::size_t>(behaviour)];
+}
+std::string_view name(Behaviour behaviour) noexcept {
+  return info(behaviour).name;
+}
+std::string_view name(Choice choice) noexcept {
+  return names::word_of(kChoices, choice);
+}
 
 std::optional<Behaviour> find_behaviour(std::string_view name) noexcept {
   for (const BehaviourInfo& flag : kBehaviours) {
@@ -152,6 +160,8 @@ std::optional<Behaviour> find_behaviour(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::optional<Choice> find_choice(std::string_view name) noexcept { return names::find_word<Choice>(kChoices, name); }
+std::optional<Choice> find_choice(std::string_view name) noexcept {
+  return names::find_word<Choice>(kChoices, name);
+}
 
 }  // namespace verbena

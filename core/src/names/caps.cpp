@@ -6,6 +6,7 @@
 namespace verbena {
 namespace {
 
+// clang-format off: grouped by hand
 constexpr names::WordTable<kCapCount> kCaps{"max_qp",
                                             "max_qp_wr",
                                             "device_cap_flags",
@@ -53,12 +54,13 @@ constexpr names::WordTable<kCapCount> kCaps{"max_qp",
                                             "max_send_wqebb",
                                             "max_sq_desc_bytes",
                                             "max_rq_desc_bytes"};
+// clang-format on
 static_assert(names::word_of(kCaps, Cap::page_size_cap) == "page_size_cap");
 static_assert(names::word_of(kCaps, Cap::max_rq_desc_bytes) == "max_rq_desc_bytes");
 
-constexpr names::WordTable<kPortCapCount> kPortCaps{
-    "state", "max_mtu", "active_mtu",     "max_msg_sz",   "gid_tbl_len", "pkey_tbl_len",
-    "lid",   "sm_lid",  "port_cap_flags", "active_speed", "active_width"};
+constexpr names::WordTable<kPortCapCount> kPortCaps{"state",          "max_mtu",      "active_mtu",  "max_msg_sz",
+                                                    "gid_tbl_len",    "pkey_tbl_len", "lid",         "sm_lid",
+                                                    "port_cap_flags", "active_speed", "active_width"};
 static_assert(names::word_of(kPortCaps, PortCap::active_width) == "active_width");
 
 constexpr names::WordTable<3> kGidTypes{"ib", "roce_v1", "roce_v2"};
@@ -68,17 +70,29 @@ constexpr auto kAllPortCaps = names::enumerators<PortCap, kPortCapCount>();
 
 }  // namespace
 
-std::string_view name(Cap cap) noexcept { return names::word_of(kCaps, cap); }
-std::optional<Cap> find_cap(std::string_view name) noexcept { return names::find_word<Cap>(kCaps, name); }
-std::span<const Cap> all_caps() noexcept { return kAllCaps; }
+std::string_view name(Cap cap) noexcept {
+  return names::word_of(kCaps, cap);
+}
+std::optional<Cap> find_cap(std::string_view name) noexcept {
+  return names::find_word<Cap>(kCaps, name);
+}
+std::span<const Cap> all_caps() noexcept {
+  return kAllCaps;
+}
 
-std::string_view name(PortCap cap) noexcept { return names::word_of(kPortCaps, cap); }
+std::string_view name(PortCap cap) noexcept {
+  return names::word_of(kPortCaps, cap);
+}
 std::optional<PortCap> find_port_cap(std::string_view name) noexcept {
   return names::find_word<PortCap>(kPortCaps, name);
 }
-std::span<const PortCap> all_port_caps() noexcept { return kAllPortCaps; }
+std::span<const PortCap> all_port_caps() noexcept {
+  return kAllPortCaps;
+}
 
-std::string_view name(GidType type) noexcept { return names::word_of(kGidTypes, type); }
+std::string_view name(GidType type) noexcept {
+  return names::word_of(kGidTypes, type);
+}
 
 const PortCaps* Caps::port(std::uint8_t number) const noexcept {
   for (const PortCaps& port : ports) {

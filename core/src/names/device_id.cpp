@@ -17,10 +17,18 @@ constexpr names::WordTable<5> kFoundBy{"netlink", "sysfs_driver_link", "provider
 
 }  // namespace
 
-std::string_view name(Transport value) noexcept { return names::word_of(kTransports, value); }
-std::string_view name(LinkLayer value) noexcept { return names::word_of(kLinkLayers, value); }
-std::string_view name(Function value) noexcept { return names::word_of(kFunctions, value); }
-std::string_view name(DriverFoundBy value) noexcept { return names::word_of(kFoundBy, value); }
+std::string_view name(Transport value) noexcept {
+  return names::word_of(kTransports, value);
+}
+std::string_view name(LinkLayer value) noexcept {
+  return names::word_of(kLinkLayers, value);
+}
+std::string_view name(Function value) noexcept {
+  return names::word_of(kFunctions, value);
+}
+std::string_view name(DriverFoundBy value) noexcept {
+  return names::word_of(kFoundBy, value);
+}
 
 std::optional<Transport> find_transport(std::string_view name) noexcept {
   return names::find_word<Transport>(kTransports, name);

@@ -67,7 +67,9 @@ const ErrnoInfo* find(int errno_value) noexcept {
 
 }  // namespace
 
-std::string_view name(ErrnoFamily family) noexcept { return names::word_of(kFamilies, family); }
+std::string_view name(ErrnoFamily family) noexcept {
+  return names::word_of(kFamilies, family);
+}
 
 ErrnoFamily errno_family(int errno_value) noexcept {
   if (errno_value == 0) return ErrnoFamily::none;

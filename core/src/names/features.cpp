@@ -74,9 +74,15 @@ static_assert(in_order());
 
 }  // namespace
 
-std::string_view name(Support support) noexcept { return names::word_of(kSupport, support); }
-std::span<const FeatureInfo> all_features() noexcept { return kFeatures; }
-std::string_view name(Feature feature) noexcept { return kFeatures[static_cast<std::size_t>(feature)].name; }
+std::string_view name(Support support) noexcept {
+  return names::word_of(kSupport, support);
+}
+std::span<const FeatureInfo> all_features() noexcept {
+  return kFeatures;
+}
+std::string_view name(Feature feature) noexcept {
+  return kFeatures[static_cast<std::size_t>(feature)].name;
+}
 
 std::optional<Feature> find_feature(std::string_view name) noexcept {
   for (const FeatureInfo& feature : kFeatures) {
@@ -86,6 +92,8 @@ std::optional<Feature> find_feature(std::string_view name) noexcept {
 }
 
 // UC is served by an RC queue pair: reliable where unreliable was asked for.
-bool has_substitute(Feature feature) noexcept { return feature == Feature::uc; }
+bool has_substitute(Feature feature) noexcept {
+  return feature == Feature::uc;
+}
 
 }  // namespace verbena

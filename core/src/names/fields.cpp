@@ -27,7 +27,8 @@ constexpr std::array<FieldInfo, kFieldCount> kFields{{
      "RDMA READs and atomics that the QP may have outstanding as initiator"},
     {Field::max_dest_rd_atomic, "max_dest_rd_atomic", Object::qp, Unit::messages,
      "RDMA READs and atomics that the QP can serve at once as responder"},
-    {Field::timeout, "timeout", Object::qp, Unit::timer_code, "local ack timeout code, 4.096 us x 2^code; 0 waits for ever"},
+    {Field::timeout, "timeout", Object::qp, Unit::timer_code,
+     "local ack timeout code, 4.096 us x 2^code; 0 waits for ever"},
     {Field::retry_cnt, "retry_cnt", Object::qp, Unit::retries, "resends after a timeout before the QP fails"},
     {Field::rnr_retry, "rnr_retry", Object::qp, Unit::retries,
      "resends after a receiver-not-ready before the QP fails; 7 is without end"},
@@ -38,8 +39,7 @@ constexpr std::array<FieldInfo, kFieldCount> kFields{{
     {Field::cq_count, "cq_count", Object::cq, Unit::count, "completions that one event may stand for"},
     {Field::cq_period, "cq_period", Object::cq, Unit::microseconds, "time that an event may be held back"},
     {Field::max_wr, "max_wr", Object::srq, Unit::work_requests, "depth of a shared receive queue"},
-    {Field::max_sge, "max_sge", Object::srq, Unit::sges,
-     "scatter/gather elements of one shared receive work request"},
+    {Field::max_sge, "max_sge", Object::srq, Unit::sges, "scatter/gather elements of one shared receive work request"},
     {Field::srq_limit, "srq_limit", Object::srq, Unit::work_requests,
      "fill of a shared receive queue below which the limit event is raised"},
     {Field::mr_length, "mr_length", Object::mr, Unit::bytes, "bytes of one memory region"},
@@ -68,11 +68,21 @@ static_assert(in_order());
 
 }  // namespace
 
-std::span<const FieldInfo> all_fields() noexcept { return kFields; }
-const FieldInfo& info(Field field) noexcept { return kFields[static_cast<std::size_t>(field)]; }
-std::string_view name(Field field) noexcept { return info(field).name; }
-std::string_view name(Object object) noexcept { return names::word_of(kObjects, object); }
-std::string_view name(Unit unit) noexcept { return names::word_of(kUnits, unit); }
+std::span<const FieldInfo> all_fields() noexcept {
+  return kFields;
+}
+const FieldInfo& info(Field field) noexcept {
+  return kFields[static_cast<std::size_t>(field)];
+}
+std::string_view name(Field field) noexcept {
+  return info(field).name;
+}
+std::string_view name(Object object) noexcept {
+  return names::word_of(kObjects, object);
+}
+std::string_view name(Unit unit) noexcept {
+  return names::word_of(kUnits, unit);
+}
 
 std::optional<Field> find_field(Object object, std::string_view name) noexcept {
   for (const FieldInfo& field : kFields) {

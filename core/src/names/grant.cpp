@@ -13,7 +13,9 @@ static_assert(names::word_of(kKinds, AdjustmentKind::beyond_declared) == "beyond
 
 }  // namespace
 
-std::string_view name(AdjustmentKind kind) noexcept { return names::word_of(kKinds, kind); }
+std::string_view name(AdjustmentKind kind) noexcept {
+  return names::word_of(kKinds, kind);
+}
 
 std::string to_string(const Adjustment& adjustment) {
   return fmt::format("{}: asked {}, granted {} ({}) by {}", adjustment.field, adjustment.asked, adjustment.granted,

@@ -10,6 +10,8 @@ constexpr names::WordTable<4> kLevels{"error", "warn", "info", "debug"};
 
 }  // namespace
 
-std::string_view name(LogLevel level) noexcept { return names::word_of(kLevels, level); }
+std::string_view name(LogLevel level) noexcept {
+  return names::word_of(kLevels, level);
+}
 
 }  // namespace verbena

@@ -36,9 +36,15 @@ std::string_view in_words(SetBy value) noexcept {
 
 }  // namespace
 
-std::string_view name(SetBy value) noexcept { return names::word_of(kSetBy, value); }
-std::string_view name(Evidence value) noexcept { return names::word_of(kEvidence, value); }
-std::string_view name(Severity value) noexcept { return names::word_of(kSeverity, value); }
+std::string_view name(SetBy value) noexcept {
+  return names::word_of(kSetBy, value);
+}
+std::string_view name(Evidence value) noexcept {
+  return names::word_of(kEvidence, value);
+}
+std::string_view name(Severity value) noexcept {
+  return names::word_of(kSeverity, value);
+}
 
 std::string to_string(const Provenance& provenance) {
   std::string line{in_words(provenance.set_by)};

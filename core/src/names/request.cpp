@@ -40,11 +40,19 @@ constexpr std::string_view kAllWord{"all"};
 
 }  // namespace
 
-std::string_view name(Policy policy) noexcept { return names::word_of(kPolicies, policy); }
-std::optional<Policy> find_policy(std::string_view name) noexcept { return names::find_word<Policy>(kPolicies, name); }
+std::string_view name(Policy policy) noexcept {
+  return names::word_of(kPolicies, policy);
+}
+std::optional<Policy> find_policy(std::string_view name) noexcept {
+  return names::find_word<Policy>(kPolicies, name);
+}
 
-std::string_view name(QpType type) noexcept { return names::word_of(kQpTypes, type); }
-std::optional<QpType> find_qp_type(std::string_view name) noexcept { return names::find_word<QpType>(kQpTypes, name); }
+std::string_view name(QpType type) noexcept {
+  return names::word_of(kQpTypes, type);
+}
+std::optional<QpType> find_qp_type(std::string_view name) noexcept {
+  return names::find_word<QpType>(kQpTypes, name);
+}
 
 std::string to_string(SendOps ops) {
   if (ops.is_all()) return std::string{kAllWord};

@@ -23,7 +23,9 @@ bool says_anything(const Provenance& by) noexcept {
 
 }  // namespace
 
-std::string_view name(ErrorKind kind) noexcept { return names::word_of(kErrorKinds, kind); }
+std::string_view name(ErrorKind kind) noexcept {
+  return names::word_of(kErrorKinds, kind);
+}
 
 std::string to_string(const Error& error) {
   std::string line{name(error.kind)};
