@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace verbena {
+namespace [[gnu::visibility("default")]] verbena {
 
 /// What an errno of a verbs call means, as far as it can be told without knowing the driver. One situation has many
 /// errnos: "too big" is EINVAL on most drivers, ENOMEM on siw and mlx5's kernel part, E2BIG on cxgb4, EIO on erdma,

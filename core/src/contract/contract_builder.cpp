@@ -137,8 +137,9 @@ void ContractBuilder::settle_domains() {
       domain.known = true;
     }
     if (const auto& limit = limits_[at]; limit && limit->value <= domain.max) {
-      // A bound that only repeats the device's own word adds nothing.
-      if (limit->value < domain.max || !domain.known) {
+      // A rule that repeats the device's own word owns the bound: it has a reason and a source.
+      const bool by_rule = contract_.provenances_[domain.max_by].set_by == SetBy::rule;
+      if (limit->value < domain.max || !by_rule || earlier(limit->by, domain.max_by)) {
         domain.max = limit->value;
         domain.max_by = limit->by;
       }
