@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include "backends/generic/generic_backend.hpp"
+
+namespace verbena::irdma {
+
+const Backend& backend() noexcept;
+
+}  // namespace verbena::irdma

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "fit/field_fit.hpp"
+#include "verbena/fit.hpp"
+
+namespace verbena {
+namespace {
+
+Error lacks(Feature feature, const Contract& contract, std::string text) {
+  Error error;
+  error.kind = ErrorKind::unsupported;
+  error.field = name(feature);
+  error.by = contract.provenance(contract.feature(feature).by);
+  error.text = std::move(text);
+  return error;
+}
+
+std::uint64_t slots(const FieldGrant& field) noexcept {
+  return std::max(field.granted, field.returned.value_or(0));
+}
+
+}  // namespace
+
+Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
+  if (request.wc_flags != 0 && contract.feature(Feature::create_cq_ex).support == Support::absent)
+    return Failure(
+        lacks(Feature::create_cq_ex, contract,
+              "the device has no extended completion queues; leave wc_flags out and read plain completions"));
+  if (request.ignore_overrun && contract.feature(Feature::cq_ignore_overrun).support == Support::absent)
+    return Failure(lacks(Feature::cq_ignore_overrun, contract,
+                         "the device cannot ignore an overrun; size the queue so that it cannot overflow"));
+  if (const auto vectors = contract.caps()[Cap::num_comp_vectors];
+      vectors && *vectors > 0 && request.comp_vector >= *vectors) {
+    Error error;
+    error.kind = ErrorKind::invalid_request;
+    error.field = "comp_vector";
+    error.asked = request.comp_vector;
+    error.allowed = *vectors - 1;
+    error.by.reason = fmt::format("the device has {} completion vectors, counted from 0", *vectors);
+    error.by.source = "core/uverbs_cmd.c create_cq (Linux 6.12)";
+    error.text = "no such completion vector";
+    return Failure(std::move(error));
+  }
+  auto cqe = fitting::clip(Field::cqe, request.cqe, request.policy, contract);
+  if (!cqe) return Failure(std::move(cqe.error()));
+  CqGrant grant;
+  grant.cqe = fitting::grant_of(*cqe, contract);
+  grant.quirks_hash = contract.quirks_hash();
+  fitting::note(*cqe, contract, {}, grant);
+  return grant;
+}
+
+Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
+  if (contract.feature(Feature::srq).support == Support::absent)
+    return Failure(lacks(Feature::srq, contract,
+                         "the device has no shared receive queues; give each queue pair a receive queue of its own"));
+  auto wr = fitting::clip(Field::max_wr, request.max_wr, request.policy, contract);
+  if (!wr) return Failure(std::move(wr.error()));
+  auto sge = fitting::clip(Field::max_sge, request.max_sge, request.policy, contract);
+  if (!sge) return Failure(std::move(sge.error()));
+  if (request.srq_limit > wr->value) {
+    Error error;
+    error.kind = ErrorKind::invalid_request;
+    error.field = name(Field::srq_limit);
+    error.asked = request.srq_limit;
+    error.allowed = wr->value;
+    error.by.set_by = SetBy::request;
+    error.text = "the limit that raises the event is above the queue's depth";
+    return Failure(std::move(error));
+  }
+  SrqGrant grant;
+  grant.max_wr = fitting::grant_of(*wr, contract);
+  grant.max_sge = fitting::grant_of(*sge, contract);
+  grant.quirks_hash = contract.quirks_hash();
+  fitting::note(*wr, contract, {}, grant);
+  fitting::note(*sge, contract, {}, grant);
+  return grant;
+}
+
+std::uint64_t cq_entries_needed(std::span<const QpGrant> senders, std::span<const QpGrant> receivers,
+                                std::span<const SrqGrant> shared_receivers) noexcept {
+  std::uint64_t entries = 0;
+  for (const QpGrant& qp : senders) entries += slots(qp.max_send_wr());
+  for (const QpGrant& qp : receivers) entries += slots(qp.max_recv_wr());
+  for (const SrqGrant& srq : shared_receivers) entries += slots(srq.max_wr);
+  return entries;
+}
+
+}  // namespace verbena

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "fit/shared_ring.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "fit/largest.hpp"
+
+namespace verbena::fitting {
+namespace {
+
+/// Depth, SGEs and inline bytes, by Competitor.
+using Amounts = std::array<std::uint64_t, 3>;
+
+constexpr std::size_t index(Competitor competitor) noexcept {
+  return static_cast<std::size_t>(competitor);
+}
+
+QueueShape shape_of(const Ring& ring, const Amounts& amounts) noexcept {
+  QueueShape shape = ring.shape;
+  shape.sge = static_cast<std::uint32_t>(amounts[index(Competitor::sges)]);
+  shape.inline_data = static_cast<std::uint32_t>(amounts[index(Competitor::inline_data)]);
+  return shape;
+}
+
+/// The joint limit that allows the fewest entries for that shape; null when the contract has none.
+const Joint* tightest(const Ring& ring, const Amounts& amounts, const Contract& contract,
+                      std::uint64_t& most) noexcept {
+  const QueueShape shape = shape_of(ring, amounts);
+  const Joint* binding = nullptr;
+  most = Domain::kUnbounded;
+  for (const Joint& joint : contract.joints()) {
+    const std::uint64_t wr = joint.formula->max_wr(joint.params, ring.queue, shape);
+    if (!binding || wr < most) {
+      binding = &joint;
+      most = wr;
+    }
+  }
+  return binding;
+}
+
+bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
+  std::uint64_t most = 0;
+  tightest(ring, amounts, contract, most);
+  // A queue of no entries still has to have a shape that some WQE can take.
+  return std::max<std::uint64_t>(amounts[index(Competitor::depth)], 1) <= most;
+}
+
+FieldFit* field_of(const Ring& ring, Competitor competitor) noexcept {
+  switch (competitor) {
+    case Competitor::depth:
+      return ring.depth;
+    case Competitor::sges:
+      return ring.sges;
+    case Competitor::inline_data:
+      return ring.inline_data;
+  }
+  return nullptr;
+}
+
+/// The largest amount of one competitor with the others as they stand in `amounts`.
+std::uint64_t most_of(Competitor competitor, std::uint64_t low, std::uint64_t high, Amounts amounts, const Ring& ring,
+                      const Contract& contract) {
+  return largest(low, high, [&](std::uint64_t value) {
+    amounts[index(competitor)] = value;
+    return fits(ring, amounts, contract);
+  });
+}
+
+void settle(FieldFit* field, std::uint64_t value, const Joint* joint) noexcept {
+  if (!field || value >= field->value) return;
+  field->value = static_cast<std::uint32_t>(value);
+  field->joint = joint;
+  if (joint) field->by = joint->by;
+}
+
+/// What is said when even the floors do not fit: the depth, unless the shape alone is too large for any WQE.
+Error does_not_fit(const Ring& ring, const Amounts& floors, const Contract& contract) {
+  std::uint64_t most = 0;
+  const Joint* joint = tightest(ring, floors, contract, most);
+  const FieldFit& guilty = most > 0                                          ? *ring.depth
+                           : ring.inline_data && ring.inline_data->floor > 0 ? *ring.inline_data
+                                                                             : *ring.sges;
+  Error error;
+  error.kind = ErrorKind::limit;
+  error.field = name(guilty.field);
+  error.asked = guilty.want;
+  if (most > 0) error.allowed = most;
+  if (joint) {
+    error.by = contract.provenance(joint->by);
+    error.by.set_by = SetBy::formula;
+    error.by.reason =
+        joint->formula->explain(joint->params, ring.queue, shape_of(ring, floors), floors[index(Competitor::depth)]);
+  }
+  error.text = most > 0
+                   ? fmt::format(
+                         "at least {} is needed, and with {} SGEs and {} inline bytes at the least the ring holds "
+                         "{}; lower a floor",
+                         guilty.floor, floors[index(Competitor::sges)], floors[index(Competitor::inline_data)], most)
+                   : fmt::format(
+                         "{} SGEs and {} inline bytes at the least fit no work request of this device; lower a "
+                         "floor",
+                         floors[index(Competitor::sges)], floors[index(Competitor::inline_data)]);
+  return error;
+}
+
+}  // namespace
+
+std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
+  if (contract.joints().empty()) return std::nullopt;
+  Amounts wishes{}, floors{};
+  for (const Competitor competitor : {Competitor::depth, Competitor::sges, Competitor::inline_data}) {
+    const FieldFit* field = field_of(ring, competitor);
+    wishes[index(competitor)] = field ? field->value : 0;
+    // A floor that the field's own domain raised (zero is refused) stands above the caller's.
+    floors[index(competitor)] =
+        field ? std::min(field->value, std::max(field->floor, field->raised() ? field->value : field->floor)) : 0;
+  }
+  if (fits(ring, wishes, contract)) return std::nullopt;
+  if (!fits(ring, floors, contract)) return does_not_fit(ring, floors, contract);
+
+  const Competitor first = give_way[0], second = give_way[1], last = give_way[2];
+  const auto decide = [&](Competitor competitor, const Amounts& amounts) {
+    return most_of(competitor, floors[index(competitor)], wishes[index(competitor)], amounts, ring, contract);
+  };
+  // With the most protected one on its floor: how much the others could have.
+  Amounts at_floor = floors;
+  at_floor[index(second)] = decide(second, at_floor);
+  const std::uint64_t first_at_most = decide(first, at_floor);
+
+  Amounts decided = floors;
+  decided[index(last)] = decide(last, decided);
+  decided[index(second)] = decide(second, decided);
+  decided[index(first)] =
+      std::min(first_at_most, most_of(first, floors[index(first)], wishes[index(first)], decided, ring, contract));
+
+  std::uint64_t most = 0;
+  const Joint* binding = tightest(ring, wishes, contract, most);
+  for (const Competitor competitor : {first, second, last})
+    settle(field_of(ring, competitor), decided[index(competitor)], binding);
+  for (const FieldFit* field : {ring.depth, ring.sges, ring.inline_data})
+    if (field && field->joint)
+      if (auto error = forbidden(*field, contract)) {
+        error->by.reason = arithmetic(*field, ring);
+        return error;
+      }
+  return std::nullopt;
+}
+
+std::string arithmetic(const FieldFit& field, const Ring& ring) {
+  if (!field.joint) return {};
+  QueueShape shape = ring.shape;
+  shape.sge = ring.sges ? ring.sges->value : 0;
+  shape.inline_data = ring.inline_data ? ring.inline_data->value : 0;
+  // A depth is explained by the shape that it got; SGEs and inline bytes by what they would have cost: inline bytes
+  // with the fewest SGEs, since that is how it is decided whether they give way.
+  if (ring.sges == &field) shape.sge = field.want;
+  if (ring.inline_data == &field) {
+    shape.inline_data = field.want;
+    if (ring.sges) shape.sge = std::min(ring.sges->value, ring.sges->floor);
+  }
+  return field.joint->formula->explain(field.joint->params, ring.queue, shape, ring.depth ? ring.depth->want : 0);
+}
+
+}  // namespace verbena::fitting
