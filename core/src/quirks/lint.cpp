@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "builtin/embedded.hpp"
+#include "quirks/covers.hpp"
+#include "quirks/layers.hpp"
+#include "quirks/match.hpp"
+#include "quirks/scalars.hpp"
+#include "verbena/model.hpp"
+#include "verbena/quirks.hpp"
+#include "yaml/tree.hpp"
+
+namespace verbena {
+namespace {
+
+using quirks::FieldOp;
+using quirks::Layer;
+using quirks::Rule;
+
+Finding about(const Rule& rule, FindingLevel level, std::string text) {
+  Finding finding = yaml::error_at(rule.summary.by.file, rule.at, std::move(text));
+  finding.level = level;
+  finding.rule = rule.summary.id;
+  return finding;
+}
+
+std::set<std::string, std::less<>> case_ids() {
+  std::set<std::string, std::less<>> ids;
+  for (const builtin::EmbeddedTable& table : builtin::conformance_tables()) {
+    const auto root = yaml::parse(table.text, table.name);
+    if (!root) continue;
+    const yaml::Node* cases = root->find("cases");
+    if (!cases) continue;
+    for (const yaml::Node& item : cases->items)
+      if (const yaml::Node* id = item.find("id")) ids.insert(id->scalar);
+  }
+  return ids;
+}
+
+std::vector<Model> models_with_variants() {
+  std::vector<Model> models;
+  for (const std::string& name : builtin_models()) {
+    auto model = load_model(name);
+    if (!model) continue;
+    for (const std::string& variant : model->variants)
+      if (auto other = load_model(fmt::format("{}@{}", name, variant))) models.push_back(std::move(*other));
+    models.push_back(std::move(*model));
+  }
+  return models;
+}
+
+/// Rules of one device that pull apart: one flag with two values, one feature both native and absent, an empty domain.
+void check_pair(const Rule& left, const Rule& right, std::vector<Finding>& findings) {
+  if (left.summary.replaces == right.summary.id || right.summary.replaces == left.summary.id) return;
+  if (!quirks::could_both_match(left, right)) return;
+  const auto complain = [&](std::string what) {
+    findings.push_back(about(right, FindingLevel::error,
+                             fmt::format("{}, and {} ({}:{}) says otherwise for a device that both match; make the "
+                                         "matches exclude each other, or let one replace the other",
+                                         what, left.summary.id, left.summary.by.file, left.at.line)));
+  };
+  for (const auto& [flag, choice] : right.sets)
+    for (const auto& [other_flag, other] : left.sets)
+      if (flag == other_flag && choice != other) complain(fmt::format("sets {} to {}", name(flag), name(choice)));
+  if (!left.loosens && !right.loosens)
+    for (const auto& [feature, support] : right.features)
+      for (const auto& [other_feature, other] : left.features)
+        if (feature == other_feature && support != other)
+          complain(fmt::format("says {} is {}", name(feature), name(support)));
+  for (const FieldOp& op : right.limits)
+    for (const FieldOp& other : left.limits) {
+      if (op.field != other.field || op.amount.cap || other.amount.cap) continue;
+      const bool empty = (op.kind == FieldOp::Kind::min && other.kind == FieldOp::Kind::max &&
+                          op.amount.literal > other.amount.literal) ||
+                         (op.kind == FieldOp::Kind::max && other.kind == FieldOp::Kind::min &&
+                          op.amount.literal < other.amount.literal);
+      if (empty) complain(fmt::format("leaves nothing of {}", name(op.field)));
+    }
+}
+
+void check_shadowed(const Rule& rule, const Rule& other, std::vector<Finding>& findings) {
+  if (rule.loosens || other.loosens || !quirks::covers(other, rule)) return;
+  // Of two equal rules the later one by id is the superfluous one, and not both.
+  if (quirks::covers(rule, other) && rule.summary.id < other.summary.id) return;
+  findings.push_back(about(rule, FindingLevel::warning,
+                           fmt::format("changes nothing: {} ({}:{}) matches every device that this rule does, and says "
+                                       "at least as much",
+                                       other.summary.id, other.summary.by.file, other.at.line)));
+}
+
+void check_until(const Rule& rule, std::vector<Finding>& findings) {
+  const std::string& until = rule.summary.until;
+  const std::size_t space = until.find(' ');
+  if (space == std::string::npos) return;
+  const auto key = quirks::find_match_key(until.substr(0, space));
+  const auto bounds = quirks::read_version_bounds(std::string_view{until}.substr(space + 1));
+  if (!key || !bounds) return;
+  const quirks::Condition* condition = rule.condition(*key);
+  if (condition && condition->versions.all_at_least(bounds->front().version))
+    findings.push_back(
+        about(rule, FindingLevel::error,
+              fmt::format("matches {} {}, where it is fixed: until '{}'", name(*key), condition->written, until)));
+}
+
+bool matches_some(const Rule& rule, const std::vector<Model>& models) {
+  return std::any_of(models.begin(), models.end(), [&](const Model& model) {
+    if (model.device.ports.empty()) return quirks::matches(rule, {model.device, model.caps, 1}, nullptr);
+    return std::any_of(model.device.ports.begin(), model.device.ports.end(), [&](const PortId& port) {
+      return quirks::matches(rule, {model.device, model.caps, port.number}, nullptr);
+    });
+  });
+}
+
+/// The domains of every known model under these rules: one that nothing is left of is a fault of the rules together.
+void check_models(const QuirkSet& set, const std::vector<Model>& models, std::vector<Finding>& findings) {
+  for (const Model& model : models)
+    for (const PortId& port : model.device.ports) {
+      const Contract contract = set.contract(model.device, model.caps, port.number, true);
+      for (const FieldInfo& field : all_fields()) {
+        const Domain& domain = contract.domain(field.field);
+        if (domain.min <= domain.max) continue;
+        Finding finding;
+        const Provenance& by = contract.provenance(domain.max_by);
+        finding.file = by.file;
+        finding.line = by.line;
+        finding.rule = by.rule;
+        finding.text = fmt::format("leaves nothing of {} on {}: at least {}, at most {}", field.name, model.name,
+                                   domain.min, domain.max);
+        findings.push_back(std::move(finding));
+      }
+    }
+}
+
+}  // namespace
+
+std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegistry& registry) {
+  std::vector<Layer> layers;
+  for (const LayerSource& source : options.layers)
+    layers.push_back(quirks::read_layer(source, options.privileged, registry));
+  std::vector<Rule> rules = quirks::merge_layers(layers);
+  std::vector<Finding> findings;
+  for (const Layer& layer : layers)
+    findings.insert(findings.end(), layer.report.findings.begin(), layer.report.findings.end());
+
+  const auto cases = case_ids();
+  const std::vector<std::string_view> case_names(cases.begin(), cases.end());
+  const auto models = models_with_variants();
+  std::vector<std::string_view> ids;
+  for (const Rule& rule : rules) ids.push_back(rule.summary.id);
+
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const Rule& rule = rules[i];
+    check_until(rule, findings);
+    if (rule.summary.by.evidence == Evidence::claim && rule.summary.enabled && rule.layer == LayerKind::builtin &&
+        rule.summary.by.layer == name(LayerKind::builtin))
+      findings.push_back(about(rule, FindingLevel::error, "a claim ships 'enabled: false'; a site turns it on"));
+    if (!cases.empty() && !cases.contains(rule.summary.proof))
+      findings.push_back(about(rule, FindingLevel::error,
+                               fmt::format("proof '{}' is no conformance case{}", rule.summary.proof,
+                                           quirks::did_you_mean(rule.summary.proof, case_names))));
+    if (!rule.summary.replaces.empty() && !rule.replaces_declared &&
+        std::find(ids.begin(), ids.end(), rule.summary.replaces) == ids.end())
+      findings.push_back(about(rule, FindingLevel::error,
+                               fmt::format("replaces '{}', which is no rule{}", rule.summary.replaces,
+                                           quirks::did_you_mean(rule.summary.replaces, ids))));
+    if (!rule.summary.requires_features.empty())
+      findings.push_back(about(
+          rule, FindingLevel::note,
+          fmt::format("is skipped by this version, which lacks: {}", fmt::join(rule.summary.requires_features, ", "))));
+    if (!matches_some(rule, models)) {
+      const bool site = rule.layer == LayerKind::etc || rule.layer == LayerKind::run || rule.layer == LayerKind::env;
+      findings.push_back(about(rule, site ? FindingLevel::note : FindingLevel::error, "matches no known model"));
+    }
+    if (!rule.summary.enabled) continue;
+    for (std::size_t j = 0; j < rules.size(); ++j) {
+      if (i == j || !rules[j].summary.enabled) continue;
+      if (j < i) check_pair(rules[j], rule, findings);
+      check_shadowed(rule, rules[j], findings);
+    }
+  }
+  QuirkOptions relaxed = options;
+  relaxed.strict = false;
+  if (const auto set = load_quirks(relaxed, registry)) check_models(**set, models, findings);
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
+    return std::tie(left.file, left.line, left.column) < std::tie(right.file, right.line, right.column);
+  });
+  findings.erase(std::unique(findings.begin(), findings.end()), findings.end());
+  return findings;
+}
+
+}  // namespace verbena
