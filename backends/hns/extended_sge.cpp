@@ -14,6 +14,8 @@ namespace {
 using ring::param;
 
 constexpr std::uint64_t kWqe = 64, kSge = 16, kSgesInWqe = 2;
+// The extended area takes at least one page of the hardware's own size, whatever the host's page is.
+constexpr std::uint64_t kLeastExtended = 256;
 
 enum Param : std::size_t { kFloor, kReservedRecvSge, kInlineInExtended, kInlineInWqe };
 constexpr std::array<ParamInfo, 4> kParams{{
@@ -29,7 +31,7 @@ std::uint64_t extended(const JointParams& params, const QueueShape& shape) noexc
   const std::uint64_t in_wqe = datagram ? 0 : kSgesInWqe;
   const std::uint64_t sges = shape.sge > in_wqe ? shape.sge - in_wqe : datagram ? 1 : 0;
   std::uint64_t inline_sges = 0;
-  if (param(params, kInlineInExtended) != 0 && shape.inline_data > param(params, kInlineInWqe))
+  if (param(params, kInlineInExtended) != 0 && shape.inline_data > (datagram ? 0 : param(params, kInlineInWqe)))
     inline_sges = ring::power_of_two(shape.inline_data) / kSge;
   const std::uint64_t count = std::max(sges, inline_sges);
   return count == 0 ? 0 : ring::power_of_two(count);
@@ -45,8 +47,10 @@ std::uint64_t ring_bytes(const JointParams& params, Queue queue, const QueueShap
   if (queue != Queue::send)
     return ring::multiply(entries,
                           kSge * ring::power_of_two(std::uint64_t{shape.sge} + param(params, kReservedRecvSge)));
-  return ring::add(ring::multiply(entries, kWqe),
-                   ring::multiply(ring::power_of_two(ring::multiply(entries, extended(params, shape))), kSge));
+  const std::uint64_t each = extended(params, shape);
+  const std::uint64_t area =
+      each == 0 ? 0 : std::max(ring::power_of_two(ring::multiply(entries, each)), kLeastExtended);
+  return ring::add(ring::multiply(entries, kWqe), ring::multiply(area, kSge));
 }
 
 std::string explain(const JointParams& params, Queue queue, const QueueShape& shape, std::uint64_t wr) {
