@@ -39,13 +39,36 @@ Error unsupported(Feature feature, const Contract& contract, std::string text) {
 /// What nothing denies is let through: a device that no table knows must not be refused for that.
 std::optional<Error> check_type(const QpRequest& request, const Contract& contract) {
   const Feature feature = feature_of(request.type);
-  if (contract.feature(feature).support == Support::absent)
+  const Support support = contract.feature(feature).support;
+  if (support == Support::absent)
     return unsupported(feature, contract,
                        fmt::format("the device has no {} queue pairs; ask for another type", name(request.type)));
+  if (support == Support::substituted && request.substitutes == Policy::require)
+    return unsupported(feature, contract,
+                       fmt::format("the device has no {0} queue pairs; an rc one can stand in where the policy for "
+                                   "substitutes allows it",
+                                   name(request.type)));
   if (request.srq && contract.feature(Feature::srq).support == Support::absent)
     return unsupported(Feature::srq, contract,
                        "the device has no shared receive queues; give the queue pair a receive queue of its own");
   return std::nullopt;
+}
+
+/// An RC queue pair does what a UC one does, but also acknowledges and resends.
+bool stands_in(const QpRequest& request, const Contract& contract) noexcept {
+  return contract.feature(feature_of(request.type)).support == Support::substituted;
+}
+
+void note_substitute(const QpRequest& request, const Contract& contract, GrantNotes& notes) {
+  Adjustment adjustment;
+  adjustment.field = name(request.type);
+  adjustment.asked = 1;
+  adjustment.granted = 1;
+  adjustment.kind = AdjustmentKind::substituted;
+  adjustment.by = contract.provenance(contract.feature(feature_of(request.type)).by);
+  adjustment.by.reason = fmt::format(
+      "an rc queue pair stands in, which acknowledges, resends and can fail by retries: {}", adjustment.by.reason);
+  notes.adjustments.push_back(std::move(adjustment));
 }
 
 /// Inline bytes on a device that has none at all.
@@ -100,7 +123,8 @@ Result<QpFit> fit(const QpRequest& request, const Contract& contract) {
 
   Ring send;
   send.queue = Queue::send;
-  send.shape.type = request.type;
+  const bool substituted = stands_in(request, contract);
+  send.shape.type = substituted ? QpType::rc : request.type;
   send.shape.ops = request.ops;
   send.shape.ops_declared = result.declare_ops;
   send.depth = &fields.send_wr;
@@ -117,9 +141,10 @@ Result<QpFit> fit(const QpRequest& request, const Contract& contract) {
     if (auto error = fitting::share(recv, request.give_way, contract)) return Failure(std::move(*error));
 
   QpGrant& grant = result.grant;
-  grant.type = request.type;
+  grant.type = send.shape.type;
   grant.ops = request.ops;
   grant.quirks_hash = contract.quirks_hash();
+  if (substituted) note_substitute(request, contract, grant);
   const std::array<const FieldFit*, 5> in_order{&fields.send_wr, &fields.recv_wr, &fields.send_sge, &fields.recv_sge,
                                                 &fields.inline_data};
   for (std::size_t i = 0; i < in_order.size(); ++i) {

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+#include "contracts.hpp"
+#include "verbena/fit.hpp"
+
+namespace verbena {
+namespace {
+
+using ::testing::HasSubstr;
+
+CqRequest cq(std::uint32_t cqe) {
+  CqRequest request;
+  request.cqe.want = cqe;
+  return request;
+}
+
+TEST(FitCq, HnsIsAskedForOneMore) {
+  const auto grant = fit(cq(64), contracts::hip09());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->cqe.granted, 64U);
+  EXPECT_EQ(grant->cqe.passed, 65U);
+  EXPECT_TRUE(grant->adjustments.empty());
+}
+
+TEST(FitCq, E810TakesAnyDepth) {
+  const auto grant = fit(cq(1000), contracts::e810());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->cqe.granted, 1000U);
+  EXPECT_EQ(grant->cqe.passed, 1000U);
+}
+
+TEST(FitCq, ADepthBeyondTheDeviceIsReducedToWhatItHas) {
+  // F13: rxe has 32767 entries at most, and nobody looked.
+  const auto grant = fit(cq(65536), contracts::rxe());
+  ASSERT_TRUE(grant.has_value()) << to_string(grant.error());
+  EXPECT_EQ(grant->cqe.granted, 32767U);
+  ASSERT_EQ(grant->adjustments.size(), 1U);
+  EXPECT_EQ(grant->adjustments[0].field, "cqe");
+  EXPECT_THAT(grant->adjustments[0].by.reason, HasSubstr("32767"));
+}
+
+TEST(FitCq, NoEntriesAreRaisedToOne) {
+  const auto grant = fit(cq(0), contracts::rxe());
+  ASSERT_TRUE(grant.has_value()) << to_string(grant.error());
+  EXPECT_EQ(grant->cqe.granted, 1U);
+  EXPECT_EQ(grant->adjustments.at(0).kind, AdjustmentKind::raised);
+}
+
+TEST(FitCq, BelowTheFloorIsRefused) {
+  CqRequest request = cq(65536);
+  request.cqe.at_least = 40000;
+  const auto refused = fit(request, contracts::rxe());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+  EXPECT_EQ(refused.error().allowed, 32767U);
+}
+
+TEST(FitCq, AVectorThatTheDeviceLacksIsRefused) {
+  CqRequest request = cq(16);
+  request.comp_vector = 8;
+  const auto refused = fit(request, contracts::connectx5());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().field, "comp_vector");
+}
+
+TEST(FitCq, HoldsEveryWorkRequestThatCanCompleteOrFlush) {
+  QpGrant sender;
+  sender.fields[0].granted = 100;
+  sender.fields[0].returned = 127;
+  sender.fields[1].granted = 50;
+  QpGrant receiver = sender;
+  receiver.fields[1].returned = 40;  // a provider that returned less than was granted
+  SrqGrant shared;
+  shared.max_wr.granted = 1000;
+  const QpGrant senders[]{sender, sender};
+  const QpGrant receivers[]{receiver};
+  const SrqGrant shareds[]{shared};
+  EXPECT_EQ(cq_entries_needed(senders, receivers, shareds), 127U + 127U + 50U + 1000U);
+  EXPECT_EQ(cq_entries_needed({}, {}), 0U);
+}
+
+TEST(FitSrq, ADeviceWithoutOneSaysSo) {
+  SrqRequest request;
+  request.max_wr.want = 100;
+  const auto refused = fit(request, contracts::e810());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(refused.error().field, "srq");
+}
+
+TEST(FitSrq, DepthAndSgesAreClipped) {
+  SrqRequest request;
+  request.max_wr.want = 40000;
+  request.max_sge.want = 40;
+  const auto grant = fit(request, contracts::connectx5());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->max_wr.granted, 32767U);
+  EXPECT_EQ(grant->max_sge.granted, 31U);
+  EXPECT_EQ(grant->adjustments.size(), 2U);
+}
+
+TEST(FitMr, ALengthOfNothingIsRefusedByName) {
+  // hns returns null without an errno there (hns_roce_u_verbs.c hns_roce_u_reg_mr).
+  MrRequest request;
+  const auto refused = fit(request, contracts::e810());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::invalid_request);
+  EXPECT_THAT(refused.error().field, HasSubstr("length"));
+}
+
+TEST(FitMr, ALengthBeyondTheDeviceShowsBothNumbers) {
+  MrRequest request;
+  request.length = (std::uint64_t{1} << 45U) + 1;
+  const auto refused = fit(request, contracts::e810());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+  EXPECT_EQ(refused.error().asked, request.length);
+  EXPECT_EQ(refused.error().allowed, std::uint64_t{1} << 45U);
+}
+
+TEST(FitMr, RemoteWritesNeedLocalOnes) {
+  MrRequest request;
+  request.length = 4096;
+  for (const std::uint32_t access : {IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_ATOMIC}) {
+    request.access = access;
+    ASSERT_FALSE(fit(request, contracts::connectx5()).has_value());
+    request.access = access | IBV_ACCESS_LOCAL_WRITE;
+    EXPECT_TRUE(fit(request, contracts::connectx5()).has_value());
+  }
+}
+
+TEST(FitMr, OnDemandPagingThatTheDeviceDeniesIsRefused) {
+  Caps caps;
+  caps.set(Cap::odp_general_caps, 0);
+  MrRequest request;
+  request.length = 4096;
+  request.access = IBV_ACCESS_ON_DEMAND;
+  const auto refused = fit(request, contracts::Made(caps).build());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(refused.error().field, "on_demand_paging");
+}
+
+TEST(FitMr, RelaxedOrderingIsPassedOnSinceDriversMayIgnoreIt) {
+  MrRequest request;
+  request.length = 4096;
+  request.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING;
+  const auto grant = fit(request, contracts::e810());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->access, request.access);
+}
+
+}  // namespace
+}  // namespace verbena
