@@ -102,9 +102,11 @@ int FakeVerbs::access(const std::string& path, int) {
   const Lock lock = enter("access");
   const std::string real = resolve(path);
   if (const auto no = denied.find(real); no != denied.end()) return no->second;
+  const auto slash = path.rfind('/');
+  if (links.count(resolve(path.substr(0, slash)) + path.substr(slash)) != 0) return 0;
   const auto below = files.lower_bound(real);
-  const bool exists =
-      below != files.end() && (below->first == real || below->first.compare(0, real.size() + 1, real + "/") == 0);
+  if (below == files.end()) return ENOENT;
+  const bool exists = below->first == real || below->first.compare(0, real.size() + 1, real + "/") == 0;
   return exists ? 0 : ENOENT;
 }
 

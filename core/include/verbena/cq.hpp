@@ -32,7 +32,7 @@ public:
   ~Cq() = default;
 
   ibv_cq* raw() const noexcept { return raw_; }
-  /// For ibv_start_poll and friends; null when the CQ was made without wc_flags on a driver that has no extended CQs.
+  /// For ibv_start_poll and friends; null unless the request had wc_flags, single_threaded or ignore_overrun.
   ibv_cq_ex* raw_ex() const noexcept { return raw_ex_; }
   /// As fitted and read back when the CQ was made; resize() returns a grant of its own.
   const CqGrant& grant() const noexcept;

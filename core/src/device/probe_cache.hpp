@@ -15,7 +15,7 @@ namespace verbena {
 
 class Backend;
 
-/// Owns the list that libibverbs gave; its ibv_device handles are good for as long as it lives.
+/// Owns the list that libibverbs gave (null: none); its ibv_device handles are good for as long as it lives.
 class DeviceList {
 public:
   DeviceList(std::shared_ptr<Verbs> verbs, ibv_device** list, int count);

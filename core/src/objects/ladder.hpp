@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -34,6 +35,11 @@ struct TryResult {
   int error = 0;  ///< positive errno when not made
   bool errno_missing = false;
 };
+
+/// What a backend's create answered: a refusal without an errno counts as EINVAL, and is told as such.
+constexpr TryResult tried(bool made, int errno_value) noexcept {
+  return {made, made ? 0 : errno_value != 0 ? errno_value : EINVAL, !made && errno_value == 0};
+}
 
 /// A reference to the caller's try function; it makes the object with the numbers that the fields hold now.
 class TryRef {

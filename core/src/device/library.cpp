@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "verbena/library.hpp"
+
+#include <fmt/format.h>
+
+#include "device/library_state.hpp"
+#include "device/opening.hpp"
+
+namespace verbena {
+namespace {
+
+using LibraryState = Library::State;
+
+void report_layers(const LibraryState& library, const QuirkSet& rules) {
+  for (const LayerReport& layer : rules.layers()) {
+    if (layer.loaded || !layer.present) continue;
+    const std::string first = layer.findings.empty() ? std::string() : to_string(layer.findings.front());
+    library.log(LogLevel::warn, "", fmt::format("quirk layer {} is not in force: {}", layer.path, first));
+  }
+}
+
+QuirkOptions quirk_options(const LibraryState& library, const QuirkSet* last_good) {
+  QuirkOptions options;
+  options.layers = library.layers;
+  options.strict = library.settings.values.strict_quirks;
+  options.privileged = library.settings.privileged;
+  options.last_good = last_good;
+  return options;
+}
+
+}  // namespace
+
+Library::Library(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+Library::Library(Library&&) noexcept = default;
+Library& Library::operator=(Library&&) noexcept = default;
+Library::~Library() = default;
+
+Result<Library> Library::create(LibraryOptions options) {
+  auto state = std::make_shared<State>();
+  state->verbs = options.verbs ? std::move(options.verbs) : real_verbs();
+  state->backends = std::move(options.backends);
+  state->settings = std::move(options.settings);
+  state->layers = std::move(options.layers);
+  state->sink = std::move(options.log);
+  if (state->layers.empty()) {
+    state->layers = default_layers(state->settings.values.quirks_path, state->settings.privileged);
+  }
+  auto rules = load_quirks(quirk_options(*state, nullptr), state->backends);
+  if (!rules) return Failure(std::move(rules.error()));
+  state->rules = std::move(*rules);
+  report_layers(*state, *state->rules);
+  return Library(std::move(state));
+}
+
+Result<std::vector<ListedDevice>> Library::devices() const {
+  return list_host(state_);
+}
+
+Result<Device> Library::open(std::string_view name) const {
+  return open_device(state_, name);
+}
+
+Result<Device> Library::adopt(ibv_context* context) const {
+  return adopt_context(state_, context);
+}
+
+std::shared_ptr<const QuirkSet> Library::quirks() const {
+  return state_->quirks();
+}
+
+Result<std::shared_ptr<const QuirkSet>> Library::reload() {
+  const auto before = state_->quirks();
+  auto rules = load_quirks(quirk_options(*state_, before.get()), state_->backends);
+  if (!rules) return Failure(std::move(rules.error()));
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->rules = *rules;
+  }
+  report_layers(*state_, **rules);
+  state_->log(LogLevel::info, "",
+              fmt::format("quirk rules reloaded: hash {:016x}, before {:016x}", (*rules)->hash(), before->hash()));
+  return rules;
+}
+
+const Settings& Library::settings() const noexcept {
+  return state_->settings.values;
+}
+
+const BackendRegistry& Library::backends() const noexcept {
+  return state_->backends;
+}
+
+}  // namespace verbena
