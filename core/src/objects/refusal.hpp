@@ -15,8 +15,9 @@ struct Attempt {
   const char* verb = "";         ///< `ibv_create_cq`
   const char* object = "";       ///< `completion queue`
   std::uint64_t need_bytes = 0;  ///< memory that it takes, by the contract's formulas; 0 when unknown
-  /// What shows that the request as such was at fault, where only one number was asked: its field.
+  /// The one number that was asked for, where there is only one.
   const FieldGrant* field = nullptr;
+  bool creates = true;  ///< counted among the refused creations
 };
 
 /// The error of a refused creation: device_gone when the device is, no_memory with RLIMIT_MEMLOCK, what is locked and
