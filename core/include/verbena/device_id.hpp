@@ -39,7 +39,7 @@ struct DeviceId {
   std::string driver;                  ///< rules' first key: mlx5, irdma, hns, rxe, siw, ...
   DriverFoundBy driver_found_by = DriverFoundBy::unknown;
   std::uint64_t node_guid = 0;         ///< host byte order
-  std::uint32_t index = 0;             ///< the kernel's ibdev index: new at each registration; 0 when unknown
+  std::optional<std::uint32_t> index;  ///< the kernel's ibdev index, from 0: new at each registration
 
   std::optional<std::uint32_t> pci_vendor;           ///< sysfs, not verbs
   std::optional<std::uint32_t> part_id;              ///< PCI device id

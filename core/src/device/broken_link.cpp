@@ -20,7 +20,7 @@ constexpr const char* kVerbsClass = "/sys/class/infiniband_verbs";
 /// The uverbs device of an RDMA device, by netlink, else by looking through sysfs.
 std::string uverbs_name(Verbs& verbs, const DeviceId& id) {
   NetlinkChardev chardev;
-  if (id.index != 0 && verbs.netlink_uverbs(id.index, chardev) == 0 && !chardev.name.empty()) return chardev.name;
+  if (id.index && verbs.netlink_uverbs(*id.index, chardev) == 0 && !chardev.name.empty()) return chardev.name;
   std::vector<std::string> names;
   verbs.list_directory(kVerbsClass, names);
   for (const std::string& name : names) {

@@ -65,9 +65,9 @@ std::string pci_function(Verbs& verbs, const std::string& device_home) {
 }
 
 void find_driver(Verbs& verbs, const Attributes& sysfs, DeviceId& id) {
-  if (id.index != 0) {
+  if (id.index) {
     NetlinkChardev chardev;
-    if (verbs.netlink_uverbs(id.index, chardev) == 0) {
+    if (verbs.netlink_uverbs(*id.index, chardev) == 0) {
       id.uverbs_abi = chardev.abi;
       if (chardev.driver_id) {
         if (const DriverNames* names = driver_by_netlink_id(*chardev.driver_id)) {
@@ -146,7 +146,7 @@ DeviceId identify(Verbs& verbs, const HostFacts& host, std::string_view name, st
   id.rdma_core = host.rdma_core;
   id.hypervisor = host.hypervisor;
   id.page_size = host.page_size;
-  id.index = index.value_or(0);
+  id.index = index;
   if (!index) {
     std::vector<NetlinkDevice> listed;
     verbs.netlink_devices(listed);
