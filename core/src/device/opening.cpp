@@ -18,6 +18,11 @@ namespace {
 
 using LibraryState = Library::State;
 
+/// The kernel counts from 0; libibverbs says -1 when it could not ask.
+std::optional<std::uint32_t> known_index(int index) {
+  return index >= 0 ? std::optional(static_cast<std::uint32_t>(index)) : std::nullopt;
+}
+
 Error plain_error(ErrorKind kind, int errno_value, std::string text) {
   Error error;
   error.kind = kind;
@@ -85,8 +90,7 @@ Result<KnownDevice> probe(LibraryState& library, ibv_context* context, std::stri
   known.node_guid = verbs.get_device_guid(context->device);
   const int index = verbs.get_device_index(context->device);
   auto probed = std::make_shared<Probed>();
-  probed->id = identify(verbs, library.host(), name,
-                        index > 0 ? std::optional(static_cast<std::uint32_t>(index)) : std::nullopt, known.node_guid);
+  probed->id = identify(verbs, library.host(), name, known_index(index), known.node_guid);
   known.index = probed->id.index;
   identify_opened(verbs, context, probed->id);
   auto caps = probe_caps(verbs, context, probed->id);
@@ -138,8 +142,7 @@ Result<std::vector<ListedDevice>> list_host(const std::shared_ptr<Library::State
     ibv_device* const device = (*list)->find(name);
     const int index = device != nullptr ? verbs.get_device_index(device) : -1;
     ListedDevice listed;
-    listed.id = identify(verbs, library->host(), name,
-                         index > 0 ? std::optional(static_cast<std::uint32_t>(index)) : std::nullopt,
+    listed.id = identify(verbs, library->host(), name, known_index(index),
                          device != nullptr ? verbs.get_device_guid(device) : 0);
     const BrokenLink broken = first_broken_link(verbs, listed.id, device != nullptr);
     listed.openable = device != nullptr && broken.text.empty();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,7 @@ private:
 struct KnownDevice {
   std::string name;
   std::uint64_t stamp = 0;  ///< Verbs::entry_stamp of its sysfs entry: another one means that it was registered anew
-  std::uint32_t index = 0;  ///< the kernel's ibdev index
+  std::optional<std::uint32_t> index;  ///< the kernel's ibdev index
   std::uint64_t node_guid = 0;  ///< host byte order
   std::shared_ptr<const DeviceList> list;
   ibv_device* device = nullptr;

@@ -31,6 +31,14 @@ TEST_F(Identity, NetlinkIsAskedForTheDriverFirst) {
   EXPECT_EQ(id.driver_found_by, DriverFoundBy::netlink);
 }
 
+TEST_F(Identity, TheKernelsFirstDeviceHasIndexZero) {
+  FakeDevice nic = fake::roce_device("rxe0", 0);
+  nic.driver_id = 14;
+  const DeviceId id = of(host.add(nic));
+  EXPECT_EQ(id.index, 0U);
+  EXPECT_EQ(id.driver_found_by, DriverFoundBy::netlink);
+}
+
 TEST_F(Identity, WithoutNetlinkTheParentDriverTells) {
   FakeDevice nic = fake::roce_device("nic0", 1);
   nic.pci_vendor = 0x8086;
