@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# What tools/vm promises, tried on both kernels. Exit code 77: the VM can't run here.
+set -euo pipefail
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+vm=$(realpath "$here/../../tools/vm")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# promise TEXT CODE COMMAND...: the command's exit code is CODE; its output is in $work/out and $work/err
+promise() {
+  local text=$1 wanted=$2 code=0 start=$SECONDS
+  shift 2
+  "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+  if [[ $code -eq 77 && $wanted -ne 77 ]]; then
+    cat "$work/err"
+    exit 77
+  fi
+  holds "$text ($((SECONDS - start)) s)" test "$code" -eq "$wanted"
+}
+
+holds() {
+  local text=$1
+  shift
+  if "$@"; then
+    echo "ok: $text"
+  else
+    echo "FAILED: $text"
+    sed 's/^/  /' "$work/out" "$work/err"
+    failures=$((failures + 1))
+  fi
+}
+
+cd "$work"
+promise "an unknown kernel name is refused" 2 "$vm" run nonsense -- true
+promise "siw on 6.1 is refused" 2 "$vm" run 6.1 --devices siw -- true
+promise "a command is wanted" 2 "$vm" run 6.12
+promise "a timeout is whole seconds" 2 "$vm" run 6.12 --timeout soon -- true
+
+mkdir results
+# shellcheck disable=SC2016 # the guest expands it
+promise "the exit code passes through" 7 "$vm" run 6.12 --devices none --env GREETING='two  words' --out results -- \
+  bash -c 'echo "$GREETING"; pwd; echo complaint >&2; echo kept >/run/verbena-vm/out/file; ulimit -l; sleep 100 & exit 7'
+holds "standard output is the command's own" test "$(cat out)" = "$(printf 'two  words\n%s\nunlimited' "$work")"
+holds "standard error is the command's own" test "$(cat err)" = complaint
+holds "what is written to the out folder is kept" test "$(cat results/file)" = kept
+
+promise "a command that doesn't exist gives 127" 127 "$vm" run 6.12 --devices none -- no-such-command
+promise "a hang is ended" 124 "$vm" run 6.12 --devices none --timeout 45 -- sleep 1000
+holds "the hang is reported" grep -q 'the command was still running' err
+promise "a crash is told from a failure" 125 "$vm" run 6.12 --devices none -- bash -c 'echo c >/proc/sysrq-trigger; sleep 100'
+holds "the crash is reported" grep -q 'the kernel crashed' err
+
+promise "rxe of 6.1 carries RC traffic over the wire" 0 "$vm" run 6.1 -- "$here/traffic" rxe
+promise "rxe and siw of 6.12 carry traffic over the wire" 0 "$vm" run 6.12 -- "$here/traffic" rxe siw
+promise "a single processor that counts instructions boots too" 0 "$vm" run 6.12 --icount --devices rxe -- ibv_devinfo -d rxe0
+
+echo "$failures failed"
+[[ $failures -eq 0 ]]
