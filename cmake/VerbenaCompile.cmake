@@ -29,6 +29,10 @@ function(verbena_compile_rules target)
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # std::stable_sort of libstdc++ 12 calls std::get_temporary_buffer, which it deprecates itself.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
+  endif()
   if(VERBENA_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -19,6 +19,8 @@ struct Place {
   int column = 0;
 };
 
+struct Entry;
+
 /// A YAML value with its place. Tables, models and settings use scalars, maps and sequences only.
 struct Node {
   enum class Kind : unsigned char { null, scalar, map, sequence };
@@ -26,7 +28,7 @@ struct Node {
   Place at;
   bool quoted = false;                           ///< a scalar in quotes is a word, never a number
   std::string scalar;
-  std::vector<std::pair<Node, Node>> entries;    ///< of a map, in the order written; keys are scalars
+  std::vector<Entry> entries;                    ///< of a map, in the order written; keys are scalars
   std::vector<Node> items;                       ///< of a sequence
 
   bool is_scalar() const noexcept { return kind == Kind::scalar; }
@@ -36,9 +38,15 @@ struct Node {
   const Node* find(std::string_view key) const noexcept;
 };
 
+/// One line of a map. Not std::pair, whose own traits ask for a complete Node.
+struct Entry {
+  Node first;
+  Node second;
+};
+
 /// What a text may be, so that nobody can make loading slow: yaml-cpp reads about 4 MB a second.
 struct Limits {
-  std::size_t bytes = 320 * 1024;   ///< the largest table that is read within 100 ms
+  std::size_t bytes = std::size_t{320} * 1024;   ///< the largest table that is read within 100 ms
   int depth = 16;
   std::size_t values = 40000;
 };
