@@ -50,7 +50,7 @@ void read_cap(const yaml::Node& key, const yaml::Node& value, Caps& caps, Report
                                        yaml::describe(value), key.scalar));
     return;
   }
-  slot = *read;
+  slot = read;
   if (assumed) caps.assumed.push_back(*cap);
 }
 

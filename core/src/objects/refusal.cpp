@@ -35,9 +35,10 @@ Error refusal(Device::State& device, const Attempt& attempt, const TryResult& la
     error.field = name(attempt.field->field);
     error.asked = attempt.field->asked;
   }
-  const std::string what = fmt::format(
-      "{} failed on {} with {}{}", attempt.verb, device.name(),
-      last.errno_missing ? "no errno set (an unknown cause, shown as EINVAL)" : errno_name(last.error), tries_text(steps));
+  const std::string what =
+      fmt::format("{} failed on {} with {}{}", attempt.verb, device.name(),
+                  last.errno_missing ? "no errno set (an unknown cause, shown as EINVAL)" : errno_name(last.error),
+                  tries_text(steps));
   switch (family) {
     case ErrnoFamily::memory:
       error.kind = ErrorKind::no_memory;

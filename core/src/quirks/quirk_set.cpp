@@ -170,6 +170,7 @@ Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
   using namespace quirks;
   const auto* last = dynamic_cast<const LoadedQuirks*>(options.last_good);
   std::vector<Layer> layers;
+  layers.reserve(options.layers.size());
   for (const LayerSource& source : options.layers) layers.push_back(read_layer(source, options.privileged, registry));
   std::vector<Rule> rules = merge_layers(layers);
 
