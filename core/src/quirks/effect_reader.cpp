@@ -75,6 +75,7 @@ void read_field(Field field, const yaml::Node& node, Rule& rule, Reporter& repor
   }
   const std::size_t before = rule.limits.size();
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     if (key.scalar == "min" || key.scalar == "max" || key.scalar == "reserve") {
       if (const auto number = amount(value, key.scalar, report)) {
         const auto kind = key.scalar == "min"   ? FieldOp::Kind::min
@@ -115,6 +116,7 @@ void read_limit(const yaml::Node& node, Rule& rule, Reporter& report) {
   }
   const auto known = field_names(rule.summary.on);
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     const auto field = find_field(rule.summary.on, key.scalar);
     if (!field) {
       report.error(key.at, fmt::format("unknown field '{}' on {}; allowed are {}{}", key.scalar, name(rule.summary.on),
@@ -153,6 +155,7 @@ void read_joint(const yaml::Node& node, Rule& rule, const BackendRegistry& regis
     return;
   }
   for (const auto& [param, number] : value.entries) {
+    if (report.full()) return;
     const auto found = std::find(known.begin(), known.end(), param.scalar);
     if (found == known.end()) {
       report.error(param.at, fmt::format("unknown parameter '{}' of {}; allowed are {}{}", param.scalar, key.scalar,
@@ -180,6 +183,7 @@ void read_features(const yaml::Node& node, Rule& rule, Reporter& report) {
     return;
   }
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     const auto feature = find_feature(key.scalar);
     if (!feature) {
       std::vector<std::string_view> known;
@@ -198,6 +202,7 @@ void read_sets(const yaml::Node& node, Rule& rule, Reporter& report) {
     return;
   }
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     const auto flag = find_behaviour(key.scalar);
     if (!flag) {
       std::vector<std::string_view> known;

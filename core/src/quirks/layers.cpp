@@ -6,17 +6,21 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "quirks/rule_reader.hpp"
 #include "quirks/scalars.hpp"
 #include "quirks/table_reader.hpp"
 
 namespace verbena::quirks {
 namespace {
+
+constexpr std::size_t kMostRulesOfALayer = 4096;
 
 Finding about(std::string_view file, std::string text, FindingLevel level = FindingLevel::error) {
   Finding finding = yaml::error_at(file, {}, std::move(text));
@@ -24,10 +28,8 @@ Finding about(std::string_view file, std::string text, FindingLevel level = Find
   return finding;
 }
 
-/// Empty when the file may be trusted by a privileged process.
-std::string writable_by_others(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return fmt::format("cannot be looked at: {}", std::strerror(errno));
+/// Empty when a file or folder may be trusted by a privileged process.
+std::string writable_by_others(const struct stat& status) {
   if (status.st_uid != 0) return "belongs to another user than root; a privileged process does not read it";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return "can be written by others than root; a privileged process does not read it (chmod go-w)";
@@ -40,7 +42,14 @@ std::vector<std::string> files_of(const std::string& path, LayerReport& report) 
   std::error_code error;
   std::vector<std::string> files;
   const auto status = fs::status(path, error);
-  if (!fs::exists(status)) return files;
+  if (!fs::exists(status)) {
+    // Not there is one thing, not allowed to look another.
+    if (status.type() == fs::file_type::none) {
+      report.present = true;
+      report.findings.push_back(about(path, fmt::format("cannot be looked at: {}", error.message())));
+    }
+    return files;
+  }
   report.present = true;
   if (!fs::is_directory(status)) return {path};
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
@@ -50,17 +59,47 @@ std::vector<std::string> files_of(const std::string& path, LayerReport& report) 
   return files;
 }
 
-std::optional<std::string> read_text(const std::string& path, std::vector<Finding>& findings) {
-  // One byte more than is read anyway tells that a file is too large, without taking it all in.
-  const std::size_t limit = yaml::Limits{}.bytes + 1;
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(limit, '\0');
-  if (stream) stream.read(text.data(), static_cast<std::streamsize>(limit));
-  if (stream.bad() || (!stream && stream.gcount() == 0 && !stream.eof())) {
-    findings.push_back(about(path, fmt::format("cannot be read: {}", std::strerror(errno))));
-    return std::nullopt;
+/// A file that is closed when this goes.
+class OpenFile {
+public:
+  explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~OpenFile() {
+    if (file_ >= 0) ::close(file_);
   }
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int get() const noexcept { return file_; }
+
+private:
+  int file_;
+};
+
+/// Looks at the file that is open, not at the path: what is judged is what is read.
+std::optional<std::string> read_text(const std::string& path, bool privileged, std::vector<Finding>& findings) {
+  const auto refuse = [&](std::string why) {
+    findings.push_back(about(path, std::move(why)));
+    return std::nullopt;
+  };
+  const OpenFile file(path);
+  struct stat status{};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0)
+    return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!S_ISREG(status.st_mode)) return refuse("is no regular file");
+  if (privileged)
+    if (std::string why = writable_by_others(status); !why.empty()) return refuse(std::move(why));
+  const std::size_t limit = yaml::Limits{}.bytes;
+  if (static_cast<std::uint64_t>(status.st_size) > limit)
+    return refuse(fmt::format("the file has {} bytes; at most {} are read", status.st_size, limit));
+  std::string text(limit + 1, '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  text.resize(have);
   return text;
 }
 
@@ -69,10 +108,18 @@ void take(Layer& layer, std::string_view text, std::string_view file, const Back
   auto& findings = layer.report.findings;
   findings.insert(findings.end(), table.findings.begin(), table.findings.end());
   if (layer.report.version.empty()) layer.report.version = table.version;
+  std::map<std::string, std::size_t, std::less<>> known;
+  for (std::size_t i = 0; i < layer.rules.size(); ++i) known.emplace(layer.rules[i].summary.id, i);
   for (Rule& rule : table.rules) {
-    const auto twice = std::find_if(layer.rules.begin(), layer.rules.end(),
-                                    [&](const Rule& other) { return other.summary.id == rule.summary.id; });
-    if (twice != layer.rules.end()) {
+    if (findings.size() >= Reporter::kMostFindings) break;
+    if (layer.rules.size() >= kMostRulesOfALayer) {
+      findings.push_back(
+          yaml::error_at(file, rule.at, fmt::format("more than {} rules in one layer", kMostRulesOfALayer)));
+      break;
+    }
+    const auto [place, fresh] = known.emplace(rule.summary.id, layer.rules.size());
+    if (!fresh) {
+      const Rule* twice = &layer.rules[place->second];
       Finding finding = yaml::error_at(file, rule.at,
                                        fmt::format("id '{}' a second time in this layer (first in {}:{})",
                                                    rule.summary.id, twice->summary.by.file, twice->at.line));
@@ -116,11 +163,33 @@ Finding at_switch(const Switch& what, FindingLevel level, std::string text) {
   return finding;
 }
 
+bool may_weaken_safety(LayerKind kind) {
+  return kind == LayerKind::builtin || kind == LayerKind::installed || kind == LayerKind::etc;
+}
+
+/// The safety rule that this one would stand in for without being one itself; null when there is none.
+const Rule* weakened_safety_rule(const Rule& rule, const Effective& rules) {
+  if (rule.summary.by.severity == Severity::safety && rule.summary.enabled) return nullptr;
+  for (const std::string& id : {rule.summary.id, rule.summary.replaces})
+    if (const auto found = rules.find(id); found != rules.end())
+      if (found->second.summary.by.severity == Severity::safety) return &found->second;
+  return nullptr;
+}
+
 /// Applies one layer to a copy; false when it has a fault, which its report then tells.
 bool apply(Layer& layer, Effective& rules) {
   LayerReport& report = layer.report;
   for (const Rule& rule : layer.rules) {
     const auto earlier = rules.find(rule.summary.id);
+    if (const Rule* safety = weakened_safety_rule(rule, rules); safety && !may_weaken_safety(report.kind)) {
+      Finding finding = yaml::error_at(rule.summary.by.file, rule.at,
+                                       fmt::format("takes the place of '{}' ({}:{}), a safety rule; only /etc/verbena/"
+                                                   "quirks.d and the tables that are shipped can do that",
+                                                   safety->summary.id, safety->summary.by.file, safety->at.line));
+      finding.rule = rule.summary.id;
+      report.findings.push_back(std::move(finding));
+      continue;
+    }
     if (earlier != rules.end()) {
       Finding finding = yaml::error_at(rule.summary.by.file, rule.at,
                                        fmt::format("replaces the rule of the same id in {}:{}",
@@ -133,6 +202,7 @@ bool apply(Layer& layer, Effective& rules) {
     if (!rule.summary.requires_features.empty()) ++report.skipped;
   }
   for (const Switch& off : layer.disables) {
+    if (report.findings.size() >= Reporter::kMostFindings) break;
     const auto rule = rules.find(off.id);
     if (rule == rules.end()) {
       report.findings.push_back(
@@ -190,14 +260,13 @@ Layer read_layer(const LayerSource& source, bool privileged, const BackendRegist
     layer.report.present = true;
     for (const TableText& text : source.texts) take(layer, text.text, text.file, registry);
   } else {
-    for (const std::string& file : files_of(source.path, layer.report)) {
-      if (privileged) {
-        if (std::string why = writable_by_others(file); !why.empty()) {
-          layer.report.findings.push_back(about(file, std::move(why)));
-          continue;
-        }
-      }
-      if (const auto text = read_text(file, layer.report.findings)) take(layer, *text, file, registry);
+    const auto files = files_of(source.path, layer.report);
+    // Who may write into the folder may swap the files.
+    if (struct stat status{}; privileged && ::stat(source.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+      if (std::string why = writable_by_others(status); !why.empty())
+        layer.report.findings.push_back(about(source.path, std::move(why)));
+    for (const std::string& file : files) {
+      if (const auto text = read_text(file, privileged, layer.report.findings)) take(layer, *text, file, registry);
     }
     if (!layer.report.present && source.kind == LayerKind::env)
       layer.report.findings.push_back(about(source.path,

@@ -57,7 +57,12 @@ std::vector<Model> models_with_variants() {
 
 /// Rules of one device that pull apart: one flag with two values, one feature both native and absent, an empty domain.
 void check_pair(const Rule& left, const Rule& right, std::vector<Finding>& findings) {
-  if (left.summary.replaces == right.summary.id || right.summary.replaces == left.summary.id) return;
+  if (left.summary.replaces == right.summary.id || right.summary.replaces == left.summary.id) {
+    if (left.summary.replaces == right.summary.id && right.summary.replaces == left.summary.id)
+      findings.push_back(
+          about(right, FindingLevel::error, fmt::format("and {} replace each other in a circle", left.summary.id)));
+    return;
+  }
   if (!quirks::could_both_match(left, right)) return;
   const auto complain = [&](std::string what) {
     findings.push_back(about(right, FindingLevel::error,
@@ -73,6 +78,19 @@ void check_pair(const Rule& left, const Rule& right, std::vector<Finding>& findi
       for (const auto& [other_feature, other] : left.features)
         if (feature == other_feature && support != other)
           complain(fmt::format("says {} is {}", name(feature), name(support)));
+  const auto asks_of = [](const Rule& rule, Field field) {
+    std::vector<std::pair<AskKind, std::uint64_t>> asks;
+    for (const FieldOp& op : rule.limits)
+      if (op.field == field && op.kind == FieldOp::Kind::ask) asks.emplace_back(op.ask, op.amount.literal);
+    return asks;
+  };
+  for (const FieldInfo& field : all_fields()) {
+    const auto mine = asks_of(right, field.field);
+    const auto theirs = asks_of(left, field.field);
+    // In which order two rules' asks would be applied, nothing says.
+    if (!mine.empty() && !theirs.empty() && mine != theirs)
+      complain(fmt::format("asks for {} its own way", field.name));
+  }
   for (const FieldOp& op : right.limits)
     for (const FieldOp& other : left.limits) {
       if (op.field != other.field || op.amount.cap || other.amount.cap) continue;

@@ -83,6 +83,41 @@ void apply_joint(const Rule& rule, const Caps& caps, ContractBuilder& builder, P
   builder.joint(formula, params, by);
 }
 
+/// The rule among these that stands in place of `rule`; a rule that is itself replaced replaces nothing. Where rules
+/// replace each other in a circle the first by id stays.
+const Rule* replaced_by(const Rule& rule, const std::vector<const Rule*>& matched, int depth = 0) {
+  constexpr int kLongestChain = 16;
+  for (const Rule* other : matched) {
+    if (!other->loosens || other->replaces_declared || other->summary.replaces != rule.summary.id) continue;
+    if (other == &rule || depth >= kLongestChain) continue;
+    if (rule.summary.replaces == other->summary.id && rule.summary.id < other->summary.id) continue;
+    if (!replaced_by(*other, matched, depth + 1)) return other;
+  }
+  return nullptr;
+}
+
+/// Whether `other` sets a value of `rule` so that it is no longer `rule` that decides it.
+bool sets_tighter(const Rule& other, const Rule& rule, const Caps& caps) {
+  for (const FieldOp& op : rule.limits)
+    for (const FieldOp& its : other.limits) {
+      if (its.field != op.field || its.kind != op.kind || op.kind == FieldOp::Kind::ask) continue;
+      const auto mine = value_of(op.amount, caps);
+      const auto theirs = value_of(its.amount, caps);
+      if (!mine || !theirs) continue;
+      if (op.kind == FieldOp::Kind::max ? *theirs < *mine : *theirs > *mine) return true;
+      if (*theirs == *mine && other.summary.id < rule.summary.id) return true;
+    }
+  for (const auto& [feature, support] : rule.features)
+    for (const auto& [its, theirs] : other.features)
+      if (its == feature && theirs > support && !rule.loosens) return true;
+  for (const auto& [flag, choice] : rule.sets)
+    for (const auto& [its, theirs] : other.sets)
+      if (its == flag && theirs != choice &&
+          std::pair(other.summary.by.severity, other.summary.id) < std::pair(rule.summary.by.severity, rule.summary.id))
+        return true;
+  return false;
+}
+
 }  // namespace
 
 bool in_force(const Rule& rule) noexcept {
@@ -118,8 +153,7 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
   const Subject subject(device, caps, port);
   const auto indices = candidates(device.driver);
   std::vector<RuleTrace> traces;
-  std::vector<std::uint32_t> applied;
-  std::vector<std::string_view> replaced;
+  std::vector<const Rule*> matched;
   traces.reserve(indices.size());
   for (const std::uint32_t index : indices) {
     const Rule& rule = rules_[index];
@@ -132,31 +166,37 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
                                   fmt::join(rule.summary.requires_features, ", "));
     } else if (matches(rule, subject, &trace.why_not)) {
       trace.applied = true;
-      applied.push_back(index);
-      if (rule.loosens && !rule.replaces_declared) replaced.push_back(rule.summary.replaces);
+      matched.push_back(&rule);
     }
     traces.push_back(std::move(trace));
   }
-  for (const std::uint32_t index : applied) {
-    const Rule& rule = rules_[index];
-    const bool beaten = std::find(replaced.begin(), replaced.end(), rule.summary.id) != replaced.end();
-    if (beaten) {
-      const auto winner = std::find_if(applied.begin(), applied.end(), [&](std::uint32_t other) {
-        return rules_[other].summary.replaces == rule.summary.id;
-      });
-      for (RuleTrace& trace : traces)
-        if (trace.id == rule.summary.id) {
-          trace.applied = false;
-          trace.beaten_by = rules_[*winner].summary.id;
-          trace.why_not = fmt::format("replaced by {}", trace.beaten_by);
-        }
+  const auto trace_of = [&](const Rule& rule) -> RuleTrace& {
+    return *std::lower_bound(traces.begin(), traces.end(), rule.summary.id,
+                             [](const RuleTrace& trace, const std::string& id) { return trace.id < id; });
+  };
+  std::vector<const Rule*> applied;
+  for (const Rule* rule : matched) {
+    const Rule* by = replaced_by(*rule, matched);
+    if (!by) {
+      applied.push_back(rule);
       continue;
     }
-    const ProvenanceIndex by = builder.add(rule.summary.by);
-    apply_limits(rule, caps, builder, by);
-    apply_joint(rule, caps, builder, by);
-    for (const auto& [feature, support] : rule.features) builder.feature(feature, support, rule.loosens, by);
-    for (const auto& [flag, choice] : rule.sets) builder.behaviour(flag, choice, by);
+    RuleTrace& trace = trace_of(*rule);
+    trace.applied = false;
+    trace.beaten_by = by->summary.id;
+    trace.why_not = fmt::format("replaced by {}", trace.beaten_by);
+  }
+  for (const Rule* rule : applied) {
+    const ProvenanceIndex by = builder.add(rule->summary.by);
+    apply_limits(*rule, caps, builder, by);
+    apply_joint(*rule, caps, builder, by);
+    for (const auto& [feature, support] : rule->features) builder.feature(feature, support, rule->loosens, by);
+    for (const auto& [flag, choice] : rule->sets) builder.behaviour(flag, choice, by);
+    for (const Rule* other : applied)
+      if (other != rule && sets_tighter(*other, *rule, caps)) {
+        trace_of(*rule).beaten_by = other->summary.id;
+        break;
+      }
   }
   for (RuleTrace& trace : traces) builder.trace(std::move(trace));
   return std::move(builder).build(hash_);

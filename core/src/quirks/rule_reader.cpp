@@ -50,6 +50,7 @@ bool each_scalar(const yaml::Node& node, std::string_view key, Reporter& report,
   }
   bool good = true;
   for (const yaml::Node& item : node.items) {
+    if (report.full()) return false;
     if (!item.is_scalar()) {
       report.error(item.at, fmt::format("found {} in '{}'; allowed are plain values", yaml::describe(item), key));
       good = false;
@@ -124,6 +125,7 @@ void read_match(const yaml::Node& node, Rule& rule, Reporter& report) {
     return;
   }
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     const auto match_key = find_match_key(key.scalar);
     if (!match_key) {
       const bool forbidden = key.scalar == "vendor_id" || key.scalar == "name" || key.scalar == "device";
@@ -144,6 +146,7 @@ void read_when(const yaml::Node& node, Rule& rule, Reporter& report) {
     return;
   }
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     WhenTest test;
     test.cap = find_cap(key.scalar);
     if (!test.cap) test.port_cap = find_port_cap(key.scalar);
@@ -237,13 +240,24 @@ std::string match_text(const Rule& rule) {
   return text;
 }
 
+/// The same whatever order the keys are written in.
+std::string sorted_match_text(Rule rule) {
+  std::stable_sort(rule.match.begin(), rule.match.end(),
+                   [](const Condition& left, const Condition& right) { return left.key < right.key; });
+  std::stable_sort(rule.when.begin(), rule.when.end(), [](const WhenTest& left, const WhenTest& right) {
+    return std::pair(left.cap, left.port_cap) < std::pair(right.cap, right.port_cap);
+  });
+  return match_text(rule);
+}
+
 }  // namespace
 
 void Reporter::error(yaml::Place at, std::string text) {
+  failed_ = true;
+  if (full()) return;
   Finding finding = yaml::error_at(file_, at, std::move(text));
   finding.rule = rule_;
   findings_.push_back(std::move(finding));
-  failed_ = true;
 }
 
 std::vector<std::string> Reporter::words(const yaml::Node& node, std::string_view key) {
@@ -308,7 +322,7 @@ std::optional<Rule> read_rule(const yaml::Node& node, std::string_view file, Lay
       from_later |= std::find(kOperations.begin(), kOperations.end(), operation) == kOperations.end();
   }
   for (const auto& [key, value] : node.entries)
-    if (!from_later && std::find(kRuleKeys.begin(), kRuleKeys.end(), key.scalar) == kRuleKeys.end())
+    if (!from_later && !report.full() && std::find(kRuleKeys.begin(), kRuleKeys.end(), key.scalar) == kRuleKeys.end())
       report.error(key.at, fmt::format("unknown key '{}' in a rule; allowed are {}{}", key.scalar, join(kRuleKeys),
                                        did_you_mean(key.scalar, kRuleKeys)));
   read_provenance(node, rule, report);
@@ -329,7 +343,7 @@ std::optional<Rule> read_rule(const yaml::Node& node, std::string_view file, Lay
   if (report.failed()) return std::nullopt;
   rule.summary.match = match_text(rule);
   rule.summary.effect = effect_text(rule);
-  rule.canonical = fmt::format("{}|{}|{}|{}|{}|{}", rule.summary.id, rule.summary.match, rule.summary.effect,
+  rule.canonical = fmt::format("{}|{}|{}|{}|{}|{}", rule.summary.id, sorted_match_text(rule), rule.summary.effect,
                                rule.summary.replaces, name(rule.summary.by.severity), name(rule.summary.on));
   return rule;
 }

@@ -14,11 +14,15 @@ namespace verbena::quirks {
 /// Collects findings about one file; `rule` is the id that they are about.
 class Reporter {
 public:
+  static constexpr std::size_t kMostFindings = 50;
+
   Reporter(std::string_view file, std::vector<Finding>& findings) : file_(file), findings_(findings) {}
 
   void rule(std::string id) { rule_ = std::move(id); }
   const std::string& file() const noexcept { return file_; }
   bool failed() const noexcept { return failed_; }
+  /// Enough was found: nobody reads the hundredth finding of a file, and each one costs time.
+  bool full() const noexcept { return findings_.size() >= kMostFindings; }
 
   void error(yaml::Place at, std::string text);
   /// A word or a list of words; anything else is an error and gives none.

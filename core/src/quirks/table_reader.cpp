@@ -52,7 +52,7 @@ std::optional<Switch> read_switch(const yaml::Node& node, std::string_view id_ke
 
 void read_header(const yaml::Node& root, Table& table, std::vector<std::string>& drivers, Reporter& report) {
   for (const auto& [key, value] : root.entries)
-    if (std::find(kTableKeys.begin(), kTableKeys.end(), key.scalar) == kTableKeys.end())
+    if (!report.full() && std::find(kTableKeys.begin(), kTableKeys.end(), key.scalar) == kTableKeys.end())
       report.error(key.at, fmt::format("unknown key '{}' at the top; allowed are {}{}", key.scalar, join(kTableKeys),
                                        did_you_mean(key.scalar, kTableKeys)));
   const yaml::Node* schema = root.find("schema");
@@ -93,6 +93,7 @@ Table read_table(std::string_view text, std::string_view file, LayerKind layer, 
       report.error(rules->at, fmt::format("{} rules; at most {} are read", rules->items.size(), kMostRules));
     } else {
       for (const yaml::Node& item : rules->items) {
+        if (report.full()) break;
         if (item.find("enable")) {
           std::vector<Finding> own;
           Reporter inner(file, own);
@@ -109,6 +110,7 @@ Table read_table(std::string_view text, std::string_view file, LayerKind layer, 
       report.error(disable->at, fmt::format("found {} for 'disable'; allowed is a list", yaml::describe(*disable)));
     else
       for (const yaml::Node& item : disable->items) {
+        if (report.full()) break;
         std::vector<Finding> own;
         Reporter inner(file, own);
         if (auto off = read_switch(item, "id", kDisableKeys, inner)) table.disables.push_back(*off);

@@ -40,8 +40,23 @@ bool back_ported(std::string_view rest) {
                      [&](std::string_view mark) { return rest.find(mark) != std::string_view::npos; });
 }
 
+/// A bound looks at as many numbers as it has: 6.12.117 is `<=6.12` and `6.12`, and not `>6.12`.
+int order_up_to(const Version& version, const Version& bound) noexcept {
+  for (std::size_t i = 0; i < bound.parts.size(); ++i) {
+    const std::uint64_t part = i < version.parts.size() ? version.parts[i] : 0;
+    if (part != bound.parts[i]) return part < bound.parts[i] ? -1 : 1;
+  }
+  return 0;
+}
+
+/// The first version behind all that begin with these numbers: 6.13 behind 6.12.
+Version behind(Version version) {
+  ++version.parts.back();
+  return version;
+}
+
 bool holds(const VersionBound& bound, const Version& version) noexcept {
-  const int order = version.compare(bound.version);
+  const int order = order_up_to(version, bound.version);
   switch (bound.relation) {
     case Relation::less:
       return order < 0;
@@ -88,8 +103,8 @@ struct Interval {
   void narrow(const std::vector<VersionBound>& bounds) {
     for (const VersionBound& bound : bounds) {
       if (bound.relation == Relation::at_least || bound.relation == Relation::equal) raise(bound.version, true);
-      if (bound.relation == Relation::greater) raise(bound.version, false);
-      if (bound.relation == Relation::at_most || bound.relation == Relation::equal) lower(bound.version, true);
+      if (bound.relation == Relation::greater) raise(behind(bound.version), true);
+      if (bound.relation == Relation::at_most || bound.relation == Relation::equal) lower(behind(bound.version), false);
       if (bound.relation == Relation::less) lower(bound.version, false);
     }
   }

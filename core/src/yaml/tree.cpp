@@ -89,8 +89,22 @@ private:
   }
   void close() {
     Node node = std::move(open_.back().node);
+    refuse_twice(node);
     open_.pop_back();
     add(std::move(node));
+  }
+  /// Sorted, since a map of many keys would otherwise take the square of their number.
+  static void refuse_twice(const Node& map) {
+    std::vector<const Node*> keys;
+    keys.reserve(map.entries.size());
+    for (const auto& entry : map.entries) keys.push_back(&entry.first);
+    std::stable_sort(keys.begin(), keys.end(),
+                     [](const Node* left, const Node* right) { return left->scalar < right->scalar; });
+    const auto twice = std::adjacent_find(
+        keys.begin(), keys.end(), [](const Node* left, const Node* right) { return left->scalar == right->scalar; });
+    if (twice == keys.end()) return;
+    const Node& again = **(twice + 1);
+    throw Refused{again.at, fmt::format("key '{}' a second time (first in line {})", again.scalar, (*twice)->at.line)};
   }
   void add(Node node) {
     if (++values_ > limits_.values)
@@ -104,8 +118,6 @@ private:
       parent.node.items.push_back(std::move(node));
     } else if (!parent.key) {
       if (!node.is_scalar()) throw Refused{node.at, "a key that is no word"};
-      if (const Node* twice = parent.node.find(node.scalar); twice != nullptr)
-        throw Refused{node.at, fmt::format("key '{}' a second time (first in line {})", node.scalar, twice->at.line)};
       parent.key = std::move(node);
     } else {
       parent.node.entries.emplace_back(std::move(*parent.key), std::move(node));

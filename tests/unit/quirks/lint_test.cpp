@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "table_texts.hpp"
+
+namespace verbena::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+using testing::Not;
+
+auto says(FindingLevel level, std::string text) {
+  return AllOf(Field("level", &Finding::level, level), Field("text", &Finding::text, HasSubstr(std::move(text))));
+}
+
+std::vector<Finding> lint_rules(const std::vector<RuleText>& rules, LayerKind kind = LayerKind::builtin) {
+  return lint({layer(kind, table(rules))});
+}
+
+RuleText rule(std::string id, std::string rest) {
+  return {.id = std::move(id), .rest = std::move(rest)};
+}
+
+TEST(Lint, TheShippedTablesHaveNoFinding) {
+  const auto findings = lint({default_layers("", true).front()});
+  for (const Finding& finding : findings) ADD_FAILURE() << to_string(finding);
+}
+
+TEST(Lint, FindsOneFlagWithTwoValuesForADeviceThatBothRulesMatch) {
+  EXPECT_THAT(
+      lint_rules({rule("a", "on: qp, set: {ack_timeout: ignored}"),
+                  rule("b", "on: qp, set: {ack_timeout: clamped}, match: {part_id: 0x1592}")}),
+      Contains(says(FindingLevel::error, "sets ack_timeout to clamped, and a (builtin.yaml:4) says otherwise")));
+}
+
+TEST(Lint, SeesThatDisjointMatchesNeverMeet) {
+  const auto quiet = [](const std::string& one, const std::string& other) {
+    return lint_rules({rule("a", "on: qp, set: {ack_timeout: ignored}, " + one),
+                       rule("b", "on: qp, set: {ack_timeout: clamped}, " + other)});
+  };
+  const auto conflict = Contains(says(FindingLevel::error, "says otherwise"));
+  EXPECT_THAT(quiet("match: {transport: roce2}", "match: {transport: iwarp}"), Not(conflict));
+  EXPECT_THAT(quiet("match: {kernel: '<6.18'}", "match: {kernel: '>=6.18'}"), Not(conflict));
+  EXPECT_THAT(quiet("match: {kernel: '<=6.12'}", "match: {kernel: '>6.12'}"), Not(conflict));
+  EXPECT_THAT(quiet("match: {part_id: [0x1591, 0x1593]}", "match: {part_id: 0x1592}"), Not(conflict));
+  EXPECT_THAT(quiet("when: {max_qp_wr: 1-100}", "when: {max_qp_wr: 101-4294967295}"), Not(conflict));
+  EXPECT_THAT(quiet("match: {kernel: '<=6.12'}", "match: {kernel: '>=6.12.5'}"), conflict);
+}
+
+TEST(Lint, FindsADomainThatNothingIsLeftOf) {
+  EXPECT_THAT(lint_rules({rule("a", "on: qp, limit: {max_send_wr: {min: 64}}"),
+                          rule("b", "on: qp, limit: {max_send_wr: {max: 32}}")}),
+              Contains(says(FindingLevel::error, "leaves nothing of max_send_wr")));
+}
+
+TEST(Lint, FindsTwoWaysToAskForOneNumber) {
+  EXPECT_THAT(lint_rules({rule("a", "on: cq, limit: {cqe: {ask: power_of_two}}"),
+                          rule("b", "on: cq, limit: {cqe: {ask: {plus: 1}}}")}),
+              Contains(says(FindingLevel::error, "asks for cqe")));
+}
+
+TEST(Lint, FindsARuleThatAnotherMakesSuperfluous) {
+  const auto findings = lint_rules({rule("wide", "on: qp, limit: {max_inline_data: {max: 64}}"),
+                                    rule("narrow",
+                                         "on: qp, limit: {max_inline_data: {max: 101}}, "
+                                         "match: {part_id: 0x1592}")});
+  EXPECT_THAT(findings, Contains(says(FindingLevel::warning, "changes nothing: wide")));
+}
+
+TEST(Lint, FindsARuleThatMatchesOnlyWhereItIsFixed) {
+  RuleText late = rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, match: {kernel: '>=6.9'}");
+  late.until = "kernel >= 6.8";
+  EXPECT_THAT(lint_rules({late}), Contains(says(FindingLevel::error, "until 'kernel >= 6.8'")));
+}
+
+TEST(Lint, FindsAProofThatIsNoCaseWithTheNearest) {
+  std::string text = table({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}")});
+  text.replace(text.find("inline_at_limit"), 15, "inline_at_limi");
+  EXPECT_THAT(lint({layer(LayerKind::builtin, text)}),
+              Contains(says(FindingLevel::error, "did you mean 'qp.create.inline_at_limit'?")));
+}
+
+TEST(Lint, FindsAClaimThatShipsTurnedOn) {
+  RuleText claim = rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, for: x, against: y");
+  claim.evidence = "claim";
+  EXPECT_THAT(lint_rules({claim}), Contains(says(FindingLevel::error, "a claim ships 'enabled: false'")));
+}
+
+TEST(Lint, FindsThatNoKnownModelMatchesWhichIsANoteInASitesOwnLayer) {
+  const RuleText lonely = rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, match: {part_id: 0xfffe}");
+  EXPECT_THAT(lint_rules({lonely}), Contains(says(FindingLevel::error, "matches no known model")));
+  const auto site = lint_rules({lonely}, LayerKind::etc);
+  EXPECT_THAT(site, Contains(says(FindingLevel::note, "matches no known model")));
+  EXPECT_THAT(site, Not(Contains(Field(&Finding::level, FindingLevel::error))));
+}
+
+TEST(Lint, FindsThatARuleReplacesNothing) {
+  EXPECT_THAT(lint_rules({rule("abc", "on: qp, limit: {max_inline_data: {max: 64}}"),
+                          rule("b", "on: qp, limit: {max_inline_data: {max: 101}}, replaces: abd")}),
+              Contains(says(FindingLevel::error, "did you mean 'abc'?")));
+}
+
+TEST(Lint, FindsRulesThatReplaceEachOther) {
+  EXPECT_THAT(lint_rules({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, replaces: b"),
+                          rule("b", "on: qp, limit: {max_inline_data: {max: 101}}, replaces: a")}),
+              Contains(says(FindingLevel::error, "in a circle")));
+}
+
+TEST(Lint, TheExamplesAreFitToBeUsed) {
+  for (const auto& entry : std::filesystem::directory_iterator(QUIRKS_FOLDER "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    LayerSource example;
+    example.kind = LayerKind::etc;
+    example.path = entry.path().string();
+    for (const Finding& finding : lint({default_layers("", true).front(), example}))
+      EXPECT_EQ(finding.level, FindingLevel::note) << to_string(finding);
+  }
+}
+
+}  // namespace
+}  // namespace verbena::test
