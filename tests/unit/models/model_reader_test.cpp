@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "verbena/model.hpp"
+
+namespace verbena {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kModel = R"(schema: 1
+model: some-nic
+title: Some NIC
+source: a test
+identity:
+  driver: irdma
+  pci_vendor: 0x8086
+  part_id: 0x1592
+  pci_revision: unknown
+  kernel: "6.12.117"
+  function: vf
+  bond: unknown
+  out_of_tree: false
+caps:
+  max_qp: unknown
+  max_qp_wr: 4063
+  max_cqe: {assumed: 1000}
+ports:
+  - {number: 1, transport: roce2, link_layer: ethernet, active_mtu: 1024, lid: unknown, gid_types: [roce_v1, roce_v2]}
+  - {number: 2, transport: iwarp, link_layer: ethernet, active_mtu: 4096}
+creation: {cq: {min: 1}}
+variants:
+  newer:
+    identity: {kernel: "6.18.0", pci_revision: 2}
+    caps: {max_qp_wr: unknown, max_cqe: 500, max_mw: 0}
+    ports: [{number: 2, active_mtu: 2048}]
+    creation: {cq: {min: 2}}
+  plain: {caps: {max_qp: 7}}
+)";
+
+Model read(std::string_view variant = {}) {
+  auto model = parse_model(kModel, "some.yaml", variant);
+  if (!model) {
+    ADD_FAILURE() << to_string(model.error());
+    return {};
+  }
+  return std::move(*model);
+}
+
+std::string with(std::string from, const std::string& to) {
+  std::string text = kModel;
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) {
+    ADD_FAILURE() << "the model has no '" << from << "'";
+    return text;
+  }
+  return text.replace(at, from.size(), to);
+}
+
+bool assumed(const Model& model, Cap cap) {
+  return std::find(model.caps.assumed.begin(), model.caps.assumed.end(), cap) != model.caps.assumed.end();
+}
+
+TEST(Model, UnknownStaysUnknownAndIsNeverANumber) {
+  const Model model = read();
+  EXPECT_FALSE(model.caps[Cap::max_qp].has_value());
+  EXPECT_FALSE(model.caps[Cap::max_srq].has_value()) << "a cap that is left out is unknown too";
+  EXPECT_FALSE(model.device.pci_revision.has_value());
+  EXPECT_FALSE(model.device.bond.has_value());
+  EXPECT_FALSE((*model.caps.port(1))[PortCap::lid].has_value());
+  EXPECT_EQ(model.device.out_of_tree, false);
+}
+
+TEST(Model, AnAssumedNumberIsANumberThatSaysSo) {
+  const Model model = read();
+  EXPECT_EQ(model.caps[Cap::max_cqe], 1000U);
+  EXPECT_TRUE(assumed(model, Cap::max_cqe));
+  EXPECT_FALSE(assumed(model, Cap::max_qp_wr));
+}
+
+TEST(Model, IdentityAndPortsAreThoseOfTheFile) {
+  const Model model = read();
+  EXPECT_EQ(model.name, "some-nic");
+  EXPECT_EQ(model.device.model, "some-nic");
+  EXPECT_EQ(model.device.driver_found_by, DriverFoundBy::model);
+  EXPECT_EQ(model.device.driver, "irdma");
+  EXPECT_EQ(model.device.part_id, 0x1592U);
+  EXPECT_EQ(model.device.function, Function::vf);
+  ASSERT_NE(model.device.port(1), nullptr);
+  EXPECT_EQ(model.device.port(1)->transport, Transport::roce_v2);
+  EXPECT_EQ(model.device.port(2)->transport, Transport::iwarp);
+  ASSERT_EQ(model.caps.port(1)->gids.size(), 2U);
+  EXPECT_EQ(model.caps.port(1)->gids[1].type, GidType::roce_v2);
+  EXPECT_THAT(model.variants, testing::ElementsAre("newer", "plain"));
+}
+
+TEST(Model, AVariantOverlaysWhatItNamesAndNothingElse) {
+  const Model model = read("newer");
+  EXPECT_EQ(model.name, "some-nic@newer");
+  EXPECT_EQ(model.device.kernel, "6.18.0");
+  EXPECT_EQ(model.device.pci_revision, 2U);
+  EXPECT_EQ(model.device.part_id, 0x1592U);
+  EXPECT_FALSE(model.caps[Cap::max_qp_wr].has_value()) << "a variant can make a number unknown";
+  EXPECT_EQ(model.caps[Cap::max_cqe], 500U);
+  EXPECT_FALSE(assumed(model, Cap::max_cqe)) << "a variant that knows the number assumes it no longer";
+  EXPECT_EQ(model.caps[Cap::max_mw], 0U);
+  EXPECT_EQ((*model.caps.port(1))[PortCap::active_mtu], 1024U);
+  EXPECT_EQ((*model.caps.port(2))[PortCap::active_mtu], 2048U);
+  EXPECT_EQ(model.device.port(2)->transport, Transport::iwarp) << "ports are merged by number";
+  EXPECT_NE(model.creation_yaml, read().creation_yaml);
+  EXPECT_EQ(read("plain").caps[Cap::max_qp], 7U);
+}
+
+TEST(Model, AnUnknownVariantNamesTheNearest) {
+  const auto model = parse_model(kModel, "some.yaml", "newr");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, ErrorKind::bad_table);
+  EXPECT_THAT(model.error().text, AllOf(HasSubstr("no variant 'newr'"), HasSubstr("did you mean 'newer'?")));
+}
+
+struct Fault {
+  std::string from, to;
+  std::string place;
+  std::string says;
+  friend void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.to; }
+};
+
+class BrokenModel : public testing::TestWithParam<Fault> {};
+
+TEST_P(BrokenModel, IsRefusedAtItsPlaceWithASentence) {
+  const Fault& fault = GetParam();
+  const auto model = parse_model(with(fault.from, fault.to), "some.yaml");
+  ASSERT_FALSE(model) << fault.to;
+  EXPECT_EQ(model.error().kind, ErrorKind::bad_table);
+  EXPECT_EQ(model.error().by.file, "some.yaml");
+  EXPECT_THAT(model.error().text, AllOf(StartsWith("some.yaml:" + fault.place + ": error: "), HasSubstr(fault.says)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Model, BrokenModel,
+    testing::Values(Fault{"schema: 1", "schema: 2", "1:9", "schema 1"},
+                    Fault{"model: some-nic\n", "", "1:1", "'model' is missing"},
+                    Fault{"title:", "titel:", "3:1", "did you mean 'title'?"},
+                    Fault{"part_id: 0x1592", "part_idd: 0x1592", "8:3", "did you mean 'part_id'?"},
+                    Fault{"part_id: 0x1592", "part_id: E810", "8:12", "found 'E810' for 'part_id'"},
+                    Fault{"part_id: 0x1592", "part_id: 0x100000000", "8:12", "0xffffffff"},
+                    Fault{"function: vf", "function: vff", "11:13", "did you mean 'vf'?"},
+                    Fault{"out_of_tree: false", "out_of_tree: no", "13:16", "true, false, unknown"},
+                    Fault{"max_qp_wr: 4063", "max_qp_vr: 4063", "16:3", "did you mean 'max_qp_wr'?"},
+                    Fault{"max_qp_wr: 4063", "max_qp_wr: -1", "16:14", "'unknown', or {assumed: N}"},
+                    Fault{"max_qp_wr: 4063", "max_qp_wr: 99999999999999999999", "16:14", "'unknown', or {assumed: N}"},
+                    Fault{"max_qp_wr: 4063", "max_qp_wr: {guessed: 1}", "16:14", "'unknown', or {assumed: N}"},
+                    Fault{"number: 2, transport: iwarp", "number: 0, transport: iwarp", "20:14", "counted from 1"},
+                    Fault{"number: 2, transport: iwarp", "number: 256, transport: iwarp", "20:14", "up to 0xff"},
+                    Fault{"transport: iwarp", "transport: iwrap", "20:28", "did you mean 'iwarp'?"},
+                    Fault{"active_mtu: 4096", "active_mtuu: 4096", "20:57", "did you mean 'active_mtu'?"},
+                    Fault{"gid_types: [roce_v1, roce_v2]", "gid_types: [roce_v3]", "19:101", "roce_v1"},
+                    Fault{"caps: {max_qp: 7}", "caps: {max_qq: 7}", "28:18", "did you mean"},
+                    Fault{"plain: {caps: {max_qp: 7}}", "plain: 7", "28:10", "variant 'plain'"},
+                    Fault{"creation: {cq: {min: 1}}", "creation: &a {cq: {min: 1}}", "21:11", "anchor"}));
+
+TEST(Model, WhatIsNoMapIsRefused) {
+  for (const char* text : {"", "- 1\n", "word\n", "[", "identity: 3\nschema: 1\nmodel: a\n"}) {
+    const auto model = parse_model(text, "some.yaml");
+    ASSERT_FALSE(model) << text;
+    EXPECT_EQ(model.error().kind, ErrorKind::bad_table) << text;
+  }
+}
+
+TEST(Model, WithoutDriverOrPciVendorNoRuleCouldMatchAndTheErrorSaysSo) {
+  const auto model = parse_model("schema: 1\nmodel: a\nidentity: {kernel: '6.12'}\n", "a.yaml");
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().text, HasSubstr("'driver' is missing"));
+}
+
+TEST(LoadModel, KnowsEveryModelByItsFilesName) {
+  const auto names = builtin_models();
+  EXPECT_GE(names.size(), 21U);
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  for (const std::string& name : names) {
+    const auto model = load_model(name);
+    ASSERT_TRUE(model) << to_string(model.error());
+    EXPECT_EQ(model->name, name) << "a model is named as its file is";
+    EXPECT_FALSE(model->title.empty()) << name;
+    EXPECT_FALSE(model->source.empty()) << name << ": a figure without a source is none";
+    for (const std::string& variant : model->variants) {
+      const auto other = load_model(name + "@" + variant);
+      ASSERT_TRUE(other) << to_string(other.error());
+      EXPECT_EQ(other->name, name + "@" + variant);
+    }
+  }
+}
+
+TEST(LoadModel, AnUnknownNameIsToldWithTheNearest) {
+  const auto model = load_model("e810-roc");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, ErrorKind::no_device);
+  EXPECT_THAT(model.error().text, AllOf(HasSubstr("no model 'e810-roc'"), HasSubstr("did you mean 'e810-roce'?")));
+}
+
+TEST(LoadModel, ReadsAFileByItsPathWithAVariant) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "verbena_load_model.yaml";
+  std::ofstream(path) << kModel;
+  const auto model = load_model(path.string() + "@newer");
+  ASSERT_TRUE(model) << to_string(model.error());
+  EXPECT_EQ(model->device.kernel, "6.18.0");
+  std::filesystem::remove(path);
+  const auto gone = load_model(path.string());
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, ErrorKind::io);
+  EXPECT_THAT(gone.error().text, HasSubstr("No such file"));
+}
+
+TEST(LoadModel, AFileThatIsTooLargeIsNotReadIn) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "verbena_large_model.yaml";
+  std::ofstream(path) << "schema: 1\n";
+  std::filesystem::resize_file(path, 50U * 1024U * 1024U);
+  const auto model = load_model(path.string());
+  std::filesystem::remove(path);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().text, HasSubstr("52428800 bytes"));
+}
+
+TEST(LoadModel, ADirectoryIsRefused) {
+  const auto model = load_model(testing::TempDir());
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, ErrorKind::io);
+}
+
+void expect_same(const Model& written, const Model& read) {
+  EXPECT_EQ(read.caps.values, written.caps.values) << written.name;
+  auto sorted = [](std::vector<Cap> caps) {
+    std::sort(caps.begin(), caps.end());
+    return caps;
+  };
+  EXPECT_EQ(sorted(read.caps.assumed), sorted(written.caps.assumed)) << written.name;
+  ASSERT_EQ(read.caps.ports.size(), written.caps.ports.size()) << written.name;
+  for (std::size_t i = 0; i < read.caps.ports.size(); ++i) {
+    EXPECT_EQ(read.caps.ports[i].number, written.caps.ports[i].number) << written.name;
+    EXPECT_EQ(read.caps.ports[i].values, written.caps.ports[i].values) << written.name;
+  }
+  EXPECT_EQ(read.device.ports, written.device.ports) << written.name;
+  DeviceId device = read.device;
+  device.name = written.device.name;
+  device.model = written.device.model;
+  EXPECT_EQ(device, written.device) << written.name;
+}
+
+TEST(WriteModel, WhatIsWrittenReadsAsWhatItWas) {
+  for (const std::string& name : builtin_models()) {
+    const auto model = load_model(name);
+    ASSERT_TRUE(model) << to_string(model.error());
+    const std::string text = write_model(model->device, model->caps, false);
+    const auto read = parse_model(text, name);
+    ASSERT_TRUE(read) << to_string(read.error()) << "\n" << text;
+    expect_same(*model, *read);
+  }
+}
+
+TEST(WriteModel, StringsOfADeviceCannotBreakTheFile) {
+  Model model = read();
+  model.device.name = "mlx5_0";
+  model.device.board_id = "a \"quoted\" \\ board: [1] # no comment";
+  model.device.firmware = "1.2\n- {id: x}";
+  const auto again = parse_model(write_model(model.device, model.caps, false), "dump.yaml");
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(again->device.board_id, model.device.board_id);
+  EXPECT_EQ(again->device.firmware, model.device.firmware);
+}
+
+TEST(WriteModel, RedactedHasNoGuid) {
+  Model model = read();
+  model.device.node_guid = 0x0002c903000e0b72;
+  EXPECT_THAT(write_model(model.device, model.caps, false), HasSubstr("0002c903000e0b72"));
+  EXPECT_THAT(write_model(model.device, model.caps, true), testing::Not(HasSubstr("0002c903000e0b72")));
+}
+
+}  // namespace
+}  // namespace verbena

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What `verbena explain` must show for the shipped tables and models, worked out by the library alone.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "verbena/fit.hpp"
+#include "verbena/model.hpp"
+#include "verbena/quirks.hpp"
+#include "verbena/registry.hpp"
+
+namespace verbena {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::shared_ptr<const QuirkSet> shipped(const std::string& verbena_quirks = {}) {
+  static const BackendRegistry registry = BackendRegistry::builtin();
+  QuirkOptions options;
+  options.layers = default_layers(verbena_quirks, false);
+  // The built-in layer, and the one that is named: what lies in /etc of the machine at hand is not under test.
+  std::erase_if(options.layers, [](const LayerSource& layer) {
+    return layer.kind != LayerKind::builtin && layer.kind != LayerKind::env;
+  });
+  options.strict = true;
+  auto set = load_quirks(options, registry);
+  if (!set) throw std::runtime_error(to_string(set.error()));
+  return *set;
+}
+
+Contract contract(const QuirkSet& set, const std::string& nic, bool beyond_declared = true) {
+  const auto model = load_model(nic);
+  if (!model) throw std::runtime_error(to_string(model.error()));
+  return set.contract(model->device, model->caps, 1, beyond_declared);
+}
+
+QpRequest rc(std::uint32_t send_wr, std::uint32_t recv_wr, std::uint32_t send_sge, std::uint32_t recv_sge,
+             std::uint32_t inline_data) {
+  QpRequest request;
+  request.max_send_wr.want = send_wr;
+  request.max_recv_wr.want = recv_wr;
+  request.max_send_sge.want = send_sge;
+  request.max_recv_sge.want = recv_sge;
+  request.max_inline_data.want = inline_data;
+  return request;
+}
+
+CqRequest cq(std::uint32_t cqe) {
+  CqRequest request;
+  request.cqe.want = cqe;
+  return request;
+}
+
+Adjustment about(const GrantNotes& notes, std::string_view field) {
+  for (const Adjustment& entry : notes.adjustments)
+    if (entry.field == field) return entry;
+  ADD_FAILURE() << "no adjustment of " << field;
+  return {};
+}
+
+TEST(MustShow, E810GrantsThirteenSgesAnd101BytesEachWithItsRuleAndSource) {
+  const auto set = shipped();
+  const auto fitted = fit(rc(4096, 4096, 16, 16, 256), contract(*set, "e810-roce"));
+  ASSERT_TRUE(fitted) << to_string(fitted.error());
+  const QpGrant& grant = fitted->grant;
+  EXPECT_EQ(grant.max_send_sge().granted, 13U);
+  EXPECT_EQ(grant.max_recv_sge().granted, 13U);
+  EXPECT_EQ(grant.max_inline_data().granted, 101U);
+  EXPECT_EQ(grant.max_send_wr().granted, 4063U);
+  EXPECT_EQ(grant.max_recv_wr().granted, 4095U);
+  EXPECT_EQ(grant.quirks_hash, set->hash());
+  for (const std::string_view field : {"max_send_wr", "max_recv_wr", "max_inline_data"}) {
+    const Adjustment entry = about(grant, field);
+    EXPECT_EQ(entry.kind, AdjustmentKind::reduced) << field;
+    EXPECT_FALSE(entry.by.rule.empty()) << field;
+    EXPECT_FALSE(entry.by.source.empty()) << field;
+    EXPECT_EQ(entry.by.file, "builtin:irdma.yaml") << field;
+    EXPECT_GT(entry.by.line, 0) << field;
+  }
+  // The device itself says 13 SGEs: no rule is behind that, and the adjustment says so.
+  EXPECT_EQ(about(grant, "max_send_sge").granted, 13U);
+  EXPECT_FALSE(about(grant, "max_send_sge").by.reason.empty());
+}
+
+TEST(MustShow, E810GrantsMoreThanItDeclaresUnlessTheSiteForbidsThat) {
+  const auto set = shipped();
+  const auto free = fit(rc(16000, 64, 2, 1, 0), contract(*set, "e810-roce"));
+  ASSERT_TRUE(free) << to_string(free.error());
+  EXPECT_EQ(free->grant.max_send_wr().granted, 16000U);
+  EXPECT_EQ(about(free->grant, "max_send_wr").kind, AdjustmentKind::beyond_declared);
+
+  const auto held = fit(rc(16000, 64, 2, 1, 0), contract(*set, "e810-roce", false));
+  ASSERT_TRUE(held) << to_string(held.error());
+  EXPECT_EQ(held->grant.max_send_wr().granted, 4063U);
+}
+
+TEST(MustShow, ConnectX5CountsBytesAndTheOpcodesThatWereNamed) {
+  const auto set = shipped();
+  QpRequest request = rc(32768, 64, 4, 1, 60);
+  const auto all = fit(request, contract(*set, "connectx5"));
+  ASSERT_TRUE(all) << to_string(all.error());
+  EXPECT_EQ(all->grant.max_send_wr().granted, 8192U);
+  EXPECT_THAT(about(all->grant, "max_send_wr").by.reason, AllOf(HasSubstr("byte"), HasSubstr("8192")));
+
+  request.ops = *parse_send_ops("send+write+read");
+  const auto named = fit(request, contract(*set, "connectx5"));
+  ASSERT_TRUE(named) << to_string(named.error());
+  EXPECT_EQ(named->grant.max_send_wr().granted, 16384U);
+}
+
+TEST(MustShow, Hip09PassesOneMoreThanAPowerOfTwo) {
+  const auto fitted = fit(cq(64), contract(*shipped(), "hip09"));
+  ASSERT_TRUE(fitted) << to_string(fitted.error());
+  EXPECT_EQ(fitted->cqe.granted, 64U);
+  EXPECT_EQ(fitted->cqe.passed, 65U);
+}
+
+TEST(MustShow, Hip09RaisesASendQueueOfNothingInsteadOfRefusingIt) {
+  const auto fitted = fit(rc(0, 64, 1, 1, 0), contract(*shipped(), "hip09"));
+  ASSERT_TRUE(fitted) << to_string(fitted.error());
+  EXPECT_EQ(about(fitted->grant, "max_send_wr").kind, AdjustmentKind::raised);
+}
+
+TEST(MustShow, E810TakesAnyDepthUntilASiteTurnsTheClaimOn) {
+  const auto before = fit(cq(1000), contract(*shipped(), "e810-roce"));
+  ASSERT_TRUE(before) << to_string(before.error());
+  EXPECT_EQ(before->cqe.granted, 1000U);
+  EXPECT_EQ(before->cqe.passed, 1000U);
+
+  const std::string example = QUIRKS_FOLDER "/examples/e810-cq-power-of-two.yaml";
+  const auto set = shipped(example);
+  const Contract claimed = contract(*set, "e810-roce");
+  const auto after = fit(cq(1000), claimed);
+  ASSERT_TRUE(after) << to_string(after.error());
+  EXPECT_EQ(after->cqe.granted, 1000U);
+  EXPECT_EQ(after->cqe.passed, 1024U);
+  const Domain& domain = claimed.domain(Field::cqe);
+  ASSERT_GE(domain.ask_count, 1);
+  const Provenance& by = claimed.provenance(domain.asks[0].by);
+  EXPECT_EQ(by.layer, "env");
+  EXPECT_EQ(by.file, example);
+  EXPECT_EQ(by.line, 8);
+}
+
+TEST(MustShow, RxeBoundsACompletionQueue) {
+  const auto fitted = fit(cq(65536), contract(*shipped(), "rxe-6.12"));
+  ASSERT_TRUE(fitted) << to_string(fitted.error());
+  EXPECT_EQ(fitted->cqe.granted, 32767U);
+}
+
+TEST(MustShow, EveryModelAndVariantHasAContractUnderTheShippedRules) {
+  const auto set = shipped();
+  for (const std::string& name : builtin_models()) {
+    auto base = load_model(name);
+    ASSERT_TRUE(base) << to_string(base.error());
+    std::vector<Model> all{*base};
+    for (const std::string& variant : base->variants) {
+      auto model = load_model(name + "@" + variant);
+      ASSERT_TRUE(model) << to_string(model.error());
+      all.push_back(std::move(*model));
+    }
+    for (const Model& model : all) {
+      ASSERT_FALSE(model.device.ports.empty()) << model.name;
+      for (const PortId& port : model.device.ports) {
+        const Contract made = set->contract(model.device, model.caps, port.number, true);
+        EXPECT_EQ(made.quirks_hash(), set->hash()) << model.name;
+        EXPECT_TRUE(
+            std::any_of(made.trace().begin(), made.trace().end(), [](const RuleTrace& entry) { return entry.applied; }))
+            << model.name << ": no rule applies";
+        for (const FieldInfo& field : all_fields()) {
+          const Domain& domain = made.domain(field.field);
+          EXPECT_LE(domain.min, domain.max) << model.name << " " << field.name;
+        }
+        for (const RuleTrace& entry : made.trace())
+          EXPECT_NE(entry.applied, !entry.why_not.empty()) << model.name << " " << entry.id << ": " << entry.why_not;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace verbena
