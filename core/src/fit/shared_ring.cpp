@@ -48,15 +48,8 @@ bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) no
 }
 
 FieldFit* field_of(const Ring& ring, Competitor competitor) noexcept {
-  switch (competitor) {
-    case Competitor::depth:
-      return ring.depth;
-    case Competitor::sges:
-      return ring.sges;
-    case Competitor::inline_data:
-      return ring.inline_data;
-  }
-  return nullptr;
+  if (competitor == Competitor::depth) return ring.depth;
+  return competitor == Competitor::sges ? ring.sges : ring.inline_data;
 }
 
 /// The largest amount of one competitor with the others as they stand in `amounts`.
