@@ -209,8 +209,12 @@ const char* FakeVerbs::cm_event_str(int event) {
   return rdma_event_str(static_cast<rdma_cm_event_type>(event));
 }
 
-int FakeVerbs::cm_init_qp_attr(rdma_cm_id*, ibv_qp_attr& attr, int& mask) {
+int FakeVerbs::cm_init_qp_attr(rdma_cm_id* id, ibv_qp_attr& attr, int& mask) {
   const Lock lock = enter("cm_init_qp_attr");
+  // A listening id is in none of the states that have an answer.
+  for (const auto& [port, listener] : cm_listeners_) {
+    if (listener == id) return EINVAL;
+  }
   // iw_cm_init_qp_attr fills in no more than this (linux drivers/infiniband/core/iwcm.c).
   attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
