@@ -17,6 +17,11 @@ constexpr std::size_t index(Competitor competitor) noexcept {
   return static_cast<std::size_t>(competitor);
 }
 
+FieldFit* field_of(const Ring& ring, Competitor competitor) noexcept {
+  if (competitor == Competitor::depth) return ring.depth;
+  return competitor == Competitor::sges ? ring.sges : ring.inline_data;
+}
+
 QueueShape shape_of(const Ring& ring, const Amounts& amounts) noexcept {
   QueueShape shape = ring.shape;
   shape.sge = static_cast<std::uint32_t>(amounts[index(Competitor::sges)]);
@@ -40,16 +45,23 @@ const Joint* tightest(const Ring& ring, const Amounts& amounts, const Contract& 
   return binding;
 }
 
-bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
-  std::uint64_t most = 0;
-  tightest(ring, amounts, contract, most);
-  // A queue of no entries still has to have a shape that some WQE can take.
-  return std::max<std::uint64_t>(amounts[index(Competitor::depth)], 1) <= most;
+/// What goes to create for these grants: rounded, and with what the driver keeps, as each field's own domain asks.
+Amounts passed(const Ring& ring, const Amounts& granted, const Contract& contract) noexcept {
+  Amounts amounts = granted;
+  for (std::size_t at = 0; at < amounts.size(); ++at) {
+    const FieldFit* field = field_of(ring, static_cast<Competitor>(at));
+    if (field) amounts[at] = contract.domain(field->field).passed_for(granted[at]);
+  }
+  return amounts;
 }
 
-FieldFit* field_of(const Ring& ring, Competitor competitor) noexcept {
-  if (competitor == Competitor::depth) return ring.depth;
-  return competitor == Competitor::sges ? ring.sges : ring.inline_data;
+/// `amounts` are grants; the ring holds what is passed for them.
+bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
+  const Amounts create = passed(ring, amounts, contract);
+  std::uint64_t most = 0;
+  tightest(ring, create, contract, most);
+  // A queue of no entries still has to have a shape that some WQE can take.
+  return std::max<std::uint64_t>(create[index(Competitor::depth)], 1) <= most;
 }
 
 /// The largest amount of one competitor with the others as they stand in `amounts`.
@@ -71,7 +83,10 @@ void settle(FieldFit* field, std::uint64_t value, const Joint* joint) noexcept {
 /// What is said when even the floors do not fit: the depth, unless the shape alone is too large for any WQE.
 Error does_not_fit(const Ring& ring, const Amounts& floors, const Contract& contract) {
   std::uint64_t most = 0;
-  const Joint* joint = tightest(ring, floors, contract, most);
+  const Joint* joint = tightest(ring, passed(ring, floors, contract), contract, most);
+  Domain depth = contract.domain(ring.depth->field);
+  depth.max = most;
+  most = depth.largest_grant();
   const FieldFit& guilty = most > 0                                          ? *ring.depth
                            : ring.inline_data && ring.inline_data->floor > 0 ? *ring.inline_data
                                                                              : *ring.sges;
@@ -129,7 +144,7 @@ std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way
       std::min(first_at_most, most_of(first, floors[index(first)], wishes[index(first)], decided, ring, contract));
 
   std::uint64_t most = 0;
-  const Joint* binding = tightest(ring, wishes, contract, most);
+  const Joint* binding = tightest(ring, passed(ring, wishes, contract), contract, most);
   for (const Competitor competitor : {first, second, last})
     settle(field_of(ring, competitor), decided[index(competitor)], binding);
   for (const FieldFit* field : {ring.depth, ring.sges, ring.inline_data})

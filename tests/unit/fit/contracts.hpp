@@ -143,4 +143,19 @@ inline Contract cramped() {
       .build();
 }
 
+/// A small ring of which more has to be passed than is granted.
+inline Contract rounding() {
+  Caps caps;
+  caps.set(Cap::max_qp_wr, 3000);
+  caps.set(Cap::max_sge, 20);
+  return Made(caps)
+      .at_most(Field::max_inline_data, 300)
+      .asks(Field::max_send_wr, AskKind::power_of_two, 0)
+      .asks(Field::max_recv_wr, AskKind::plus, 3)
+      .asks(Field::max_send_sge, AskKind::not_multiple_of, 4)
+      .asks(Field::max_inline_data, AskKind::multiple_of, 16)
+      .joint("wqe_units", {{"ring", 4000}, {"unit", 16}, {"header", 48}, {"inline_header", 32}, {"recv_ring", 2000}})
+      .build();
+}
+
 }  // namespace verbena::contracts

@@ -13,8 +13,9 @@ namespace verbena {
 namespace {
 
 const Contract& draw_contract() {
-  static const std::array<Contract, 6> all{contracts::e810(),  contracts::e810(false), contracts::connectx5(),
-                                           contracts::hip09(), contracts::rxe(),       contracts::cramped()};
+  static const std::array<Contract, 7> all{contracts::rounding(),  contracts::e810(),  contracts::e810(false),
+                                           contracts::connectx5(), contracts::hip09(), contracts::rxe(),
+                                           contracts::cramped()};
   return all[*rc::gen::inRange<std::size_t>(0, all.size())];
 }
 
