@@ -100,7 +100,7 @@ std::string write_model(const DeviceId& device, const Caps& caps, bool redact) {
   Writer out;
   out.line(0, "# SPDX-License-Identifier: CC0-1.0");
   out.line(0, "schema: 1");
-  out.line(0, fmt::format("model: {}", model_name(device)));
+  out.line(0, fmt::format("model: {}", quoted(model_name(device))));  // `-` or `null` alone is no word in YAML
   out.line(0, fmt::format("title: {}", quoted(to_string(device))));
   out.line(0, fmt::format("source: {}", quoted("dump of a device, kernel " + device.kernel)));
   write_identity(device, redact, out);

@@ -80,10 +80,15 @@ std::string refusal(const Known& known, std::string_view value) {
 Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return bad_setting(fmt::format("{}: cannot be read: {}", path, error.message()), path);
+  if (size > yaml::Limits{}.bytes)
+    return bad_setting(fmt::format("{}: the file has {} bytes; at most {} are read", path, size, yaml::Limits{}.bytes),
+                       path);
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return bad_setting(fmt::format("{}: cannot be read", path), path);
+  if (size > 0) text << stream.rdbuf();
+  if (!stream || !text) return bad_setting(fmt::format("{}: cannot be read", path), path);
   const auto root = yaml::parse(text.str(), path);
   if (!root) return bad_setting(to_string(root.error()), path, root.error().line);
   if (root->kind == yaml::Node::Kind::null) return {};

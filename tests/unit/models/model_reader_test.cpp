@@ -277,6 +277,15 @@ TEST(WriteModel, StringsOfADeviceCannotBreakTheFile) {
   EXPECT_EQ(again->device.firmware, model.device.firmware);
 }
 
+TEST(WriteModel, ANameThatYamlReadsOtherwiseStaysAName) {
+  for (const char* name : {"null", "-", "~", "1"}) {
+    Model model = read();
+    model.device.model = name;
+    const auto again = parse_model(write_model(model.device, model.caps, false), "dump.yaml");
+    ASSERT_TRUE(again.has_value()) << name << ": " << to_string(again.error());
+  }
+}
+
 TEST(WriteModel, RedactedHasNoGuid) {
   Model model = read();
   model.device.node_guid = 0x0002c903000e0b72;

@@ -151,7 +151,14 @@ TEST_F(SettingsTest, ASiteFileThatIsTooLargeIsRefused) {
   std::filesystem::resize_file(path_, 50U * 1024U * 1024U);
   const auto loaded = load();
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error().text, HasSubstr("bytes"));
+  EXPECT_THAT(loaded.error().text, HasSubstr("52428800 bytes"));
+}
+
+TEST_F(SettingsTest, ADirectoryInPlaceOfTheSiteFileIsAnError) {
+  std::filesystem::create_directory(path_);
+  const auto loaded = load();
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().text, AllOf(HasSubstr(path_), HasSubstr("cannot be read")));
 }
 
 }  // namespace
