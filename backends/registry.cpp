@@ -43,4 +43,11 @@ const JointFormula* BackendRegistry::formula(std::string_view name) const noexce
   return nullptr;
 }
 
+std::vector<const JointFormula*> BackendRegistry::formulas() const {
+  std::vector<const JointFormula*> formulas;
+  for (const Backend* backend : backends_)
+    for (const JointFormula& formula : backend->formulas()) formulas.push_back(&formula);
+  return formulas;
+}
+
 }  // namespace verbena

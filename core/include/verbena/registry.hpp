@@ -22,6 +22,8 @@ public:
   std::span<const Backend* const> all() const noexcept { return backends_; }
   /// The formula of that name in any backend; null when there is none.
   const JointFormula* formula(std::string_view name) const noexcept;
+  /// Every formula that a table may choose, backend by backend.
+  std::vector<const JointFormula*> formulas() const;
 
 private:
   std::vector<const Backend*> backends_;
