@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "json.hpp"
+#include "table.hpp"
+
+namespace cli {
+namespace {
+
+std::string origin(const verbena::Provenance& by) {
+  if (by.rule.empty()) return std::string(name(by.set_by));
+  return fmt::format("{} {} [{}:{}]", name(by.set_by), by.rule, by.file, by.line);
+}
+
+std::string number(const std::optional<std::uint64_t>& value) {
+  return value ? fmt::format("{}", *value) : "unknown";
+}
+
+void print_raw(const Target& target) {
+  Table table({"cap", "value", ""});
+  for (const verbena::Cap cap : verbena::all_caps()) {
+    const auto& assumed = target.caps.assumed;
+    table.row({std::string(name(cap)), number(target.caps[cap]),
+               std::find(assumed.begin(), assumed.end(), cap) == assumed.end() ? "" : "assumed"});
+  }
+  fmt::print("{}", table.text(2));
+  for (const verbena::PortCaps& port : target.caps.ports) {
+    fmt::print("  port {}\n", port.number);
+    Table ports({"cap", "value"});
+    for (const verbena::PortCap cap : verbena::all_port_caps()) ports.row({std::string(name(cap)), number(port[cap])});
+    fmt::print("{}", ports.text(4));
+  }
+}
+
+void print_contract(const verbena::Contract& contract) {
+  Table limits({"limit", "min", "max", "declared", "by"});
+  for (const verbena::FieldInfo& field : verbena::all_fields()) {
+    const verbena::Domain& domain = contract.domain(field.field);
+    limits.row({fmt::format("{}.{}", name(field.object), field.name), fmt::format("{}", domain.min),
+                domain.known ? fmt::format("{}", domain.max) : "unknown", number(domain.declared),
+                domain.known ? origin(contract.provenance(domain.max_by)) : ""});
+  }
+  fmt::print("{}\n", limits.text(2));
+  for (const verbena::Joint& joint : contract.joints()) {
+    fmt::print("  shared ring: {} ({})\n", joint.formula->name, origin(contract.provenance(joint.by)));
+  }
+  Table features({"feature", "support", "by"});
+  for (const verbena::FeatureInfo& feature : verbena::all_features()) {
+    const verbena::FeatureState& state = contract.feature(feature.feature);
+    if (state.support == verbena::Support::unknown) continue;
+    features.row({std::string(feature.name), std::string(name(state.support)), origin(contract.provenance(state.by))});
+  }
+  fmt::print("\n{}\n", features.text(2));
+  Table flags({"behaviour", "choice", "by"});
+  for (const verbena::BehaviourInfo& flag : verbena::all_behaviours()) {
+    const verbena::BehaviourState& state = contract.behaviour(flag.behaviour);
+    if (contract.provenance(state.by).rule.empty()) continue;
+    flags.row({std::string(flag.name), std::string(name(state.choice)), origin(contract.provenance(state.by))});
+  }
+  if (!flags.empty()) fmt::print("{}\n", flags.text(2));
+}
+
+Json contract_json(const verbena::Contract& contract) {
+  Json out;
+  for (const verbena::FieldInfo& field : verbena::all_fields()) {
+    const verbena::Domain& domain = contract.domain(field.field);
+    Json entry;
+    entry["min"] = domain.min;
+    entry["max"] = domain.known ? Json(domain.max) : Json(nullptr);
+    entry["declared"] = domain.declared ? Json(*domain.declared) : Json(nullptr);
+    entry["unit"] = name(field.unit);
+    add_provenance(entry, contract.provenance(domain.max_by));
+    out["limits"][std::string(name(field.object))][std::string(field.name)] = std::move(entry);
+  }
+  for (const verbena::FeatureInfo& feature : verbena::all_features()) {
+    const verbena::FeatureState& state = contract.feature(feature.feature);
+    Json entry;
+    entry["support"] = name(state.support);
+    add_provenance(entry, contract.provenance(state.by));
+    out["features"][std::string(feature.name)] = std::move(entry);
+  }
+  for (const verbena::BehaviourInfo& flag : verbena::all_behaviours()) {
+    const verbena::BehaviourState& state = contract.behaviour(flag.behaviour);
+    Json entry;
+    entry["choice"] = name(state.choice);
+    add_provenance(entry, contract.provenance(state.by));
+    out["behaviours"][std::string(flag.name)] = std::move(entry);
+  }
+  out["shared_rings"] = Json::array();
+  for (const verbena::Joint& joint : contract.joints()) {
+    Json entry;
+    entry["formula"] = joint.formula->name;
+    for (std::size_t i = 0; i < joint.formula->params.size(); ++i) {
+      entry["params"][std::string(joint.formula->params[i].name)] = joint.params[i];
+    }
+    add_provenance(entry, contract.provenance(joint.by));
+    out["shared_rings"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+int show(const Options& options, bool raw, const std::vector<Target>& targets) {
+  Json all;
+  all["schema"] = kSchema;
+  all["devices"] = Json::array();
+  for (const Target& target : targets) {
+    if (!options.json) {
+      fmt::print("{}: {}\n", target.name, to_string(target.id));
+      if (raw) {
+        print_raw(target);
+      } else {
+        print_contract(*target.contract);
+      }
+      continue;
+    }
+    Json out;
+    out["device"] = to_json(target.id);
+    out["quirks"]["hash"] = hash_text(target.contract->quirks_hash());
+    if (raw) {
+      out["caps"] = to_json(target.caps);
+    } else {
+      out["port"] = target.contract->port();
+      out["contract"] = contract_json(*target.contract);
+    }
+    all["devices"].push_back(std::move(out));
+  }
+  if (options.json) print(all);
+  return kOk;
+}
+
+}  // namespace
+
+void add_caps(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("caps", "Show what can be asked of a device, and who says so");
+  auto options = add_target_options(*command);
+  auto raw = std::make_shared<bool>(false);
+  command->add_flag("--raw", *raw, "What the device says of itself, before any rule");
+  command->footer("Example: verbena caps --nic e810-roce");
+  command->callback([options, raw, &run] {
+    run = [options, raw] {
+      return with_targets(*options,
+                          [&](const Session&, std::vector<Target>& targets) { return show(*options, *raw, targets); });
+    };
+  });
+}
+
+}  // namespace cli

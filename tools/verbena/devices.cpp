@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "json.hpp"
+#include "table.hpp"
+
+namespace cli {
+namespace {
+
+int list_models(bool json) {
+  Json out;
+  out["schema"] = kSchema;
+  out["models"] = Json::array();
+  Table table({"model", "title", "variants"});
+  for (const std::string& model_name : verbena::builtin_models()) {
+    const verbena::Result<verbena::Model> model = verbena::load_model(model_name);
+    if (!model) return fail(model.error());
+    Json row;
+    row["model"] = model->name;
+    row["title"] = model->title;
+    row["variants"] = model->variants;
+    row["source"] = model->source;
+    out["models"].push_back(std::move(row));
+    table.row({model->name, model->title, fmt::format("{}", fmt::join(model->variants, ", "))});
+  }
+  if (json) {
+    print(out);
+  } else {
+    fmt::print("{}", table.text());
+  }
+  return kOk;
+}
+
+struct Row {
+  verbena::DeviceId id;
+  bool openable = false;
+  std::string why_not;
+};
+
+int list(const Session& session, const Options& options) {
+  std::vector<Row> rows;
+  std::vector<std::string> wanted = options.devices;
+  wanted.insert(wanted.end(), options.positional.begin(), options.positional.end());
+  for (const std::string& device_name : wanted) {
+    const verbena::Result<Target> target = session.device(device_name, options.port);
+    if (!target) return fail(target.error());
+    rows.push_back({target->id, true, {}});
+  }
+  for (const std::string& model_name : options.nics) {
+    const verbena::Result<Target> target = session.model(model_name, options.port);
+    if (!target) return fail(target.error());
+    rows.push_back({target->id, false, "a model"});
+  }
+  if (rows.empty()) {
+    const verbena::Result<std::vector<verbena::ListedDevice>> listed = session.library().devices();
+    if (!listed) return fail(listed.error());
+    for (const verbena::ListedDevice& device : *listed) rows.push_back({device.id, device.openable, device.why_not});
+  }
+  Json out;
+  out["schema"] = kSchema;
+  out["devices"] = Json::array();
+  Table table({"device", "driver", "ports", "state", "identity"});
+  for (const Row& row : rows) {
+    Json entry;
+    entry["device"] = to_json(row.id);
+    entry["openable"] = row.openable;
+    entry["why_not"] = row.why_not;
+    out["devices"].push_back(std::move(entry));
+    table.row({row.id.name.empty() ? row.id.model : row.id.name, row.id.driver, fmt::format("{}", row.id.ports.size()),
+               row.openable ? "openable" : row.why_not, to_string(row.id)});
+  }
+  if (options.json) {
+    print(out);
+  } else if (rows.empty()) {
+    fmt::print("no RDMA device on this host\n");
+  } else {
+    fmt::print("{}", table.text());
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("devices", "List the RDMA devices of this host, openable or not");
+  auto options = add_target_options(*command);
+  auto models = std::make_shared<bool>(false);
+  command->add_flag("--models", *models, "List the models that --nic knows instead");
+  command->footer("Example: verbena devices -j");
+  command->callback([options, models, &run] {
+    run = [options, models] {
+      if (*models) return list_models(options->json);
+      const verbena::Result<Session> session = Session::open();
+      return session ? list(*session, *options) : fail(session.error());
+    };
+  });
+}
+
+}  // namespace cli

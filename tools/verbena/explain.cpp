@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "explained.hpp"
+#include "numbers.hpp"
+#include "spec.hpp"
+#include "table.hpp"
+
+namespace cli {
+namespace {
+
+struct Words {
+  std::vector<std::string> cqs, qps, srqs, mrs;
+  std::string policy = "prefer";
+  bool rules = false;
+};
+
+/// Reads the requests; the first word that cannot be read is the error.
+verbena::Result<Asked> read(const Words& words) {
+  const auto policy = verbena::find_policy(words.policy);
+  if (!policy) {
+    return verbena::Failure(
+        bad_argument("policy", fmt::format("'{}' is none of require, prefer, allow", words.policy)));
+  }
+  Asked asked;
+  for (const std::string& word : words.cqs) {
+    const verbena::Result<verbena::Wish> wish = read_wish("cqe", word);
+    if (!wish) return verbena::Failure(wish.error());
+    verbena::CqRequest request;
+    request.cqe = *wish;
+    request.policy = *policy;
+    asked.cqs.push_back(request);
+  }
+  for (const std::string& word : words.qps) {
+    verbena::Result<verbena::QpRequest> request = read_qp_spec(word);
+    if (!request) return verbena::Failure(request.error());
+    if (word.find("policy=") == std::string::npos) request->policy = *policy;
+    asked.qps.push_back(*request);
+  }
+  for (const std::string& word : words.srqs) {
+    verbena::Result<verbena::SrqRequest> request = read_srq_spec(word);
+    if (!request) return verbena::Failure(request.error());
+    request->policy = *policy;
+    asked.srqs.push_back(*request);
+  }
+  for (const std::string& word : words.mrs) {
+    const verbena::Result<verbena::MrRequest> request = read_mr_spec(word);
+    if (!request) return verbena::Failure(request.error());
+    asked.mrs.push_back(*request);
+  }
+  return asked;
+}
+
+Json rules_json(const verbena::Contract& contract) {
+  Json rules = Json::array();
+  for (const verbena::RuleTrace& trace : contract.trace()) {
+    Json row;
+    row["id"] = trace.id;
+    row["applied"] = trace.applied;
+    row["why_not"] = trace.why_not;
+    row["beaten_by"] = trace.beaten_by;
+    rules.push_back(std::move(row));
+  }
+  return rules;
+}
+
+std::string rules_text(const verbena::Contract& contract) {
+  Table table({"rule", "applied", "why not, or what beat it"});
+  for (const verbena::RuleTrace& trace : contract.trace()) {
+    table.row({trace.id, trace.applied ? "yes" : "no",
+               !trace.why_not.empty()    ? trace.why_not
+               : trace.beaten_by.empty() ? ""
+                                         : "beaten by " + trace.beaten_by});
+  }
+  return "rules looked at\n" + table.text(2);
+}
+
+int explain_all(const Options& options, const Words& words, const Asked& asked, const std::vector<Target>& targets) {
+  std::vector<Json> documents;
+  int code = kOk;
+  for (const Target& target : targets) {
+    const std::vector<Explained> objects = explain(target, asked);
+    const verbena::Contract& contract = *target.contract;
+    Json out;
+    out["device"] = to_json(target.id);
+    out["quirks"]["hash"] = hash_text(contract.quirks_hash());
+    out["objects"] = Json::array();
+    if (!options.json) {
+      fmt::print("{}: {}\nrules {}\n", target.name, to_string(target.id), hash_text(contract.quirks_hash()));
+    }
+    for (const Explained& object : objects) {
+      if (object.error) code = kFinding;
+      if (options.json) {
+        out["objects"].push_back(to_json(object));
+      } else {
+        fmt::print("{}", to_text(object));
+      }
+    }
+    if (words.rules && options.json) out["rules"] = rules_json(contract);
+    if (words.rules && !options.json) fmt::print("{}", rules_text(contract));
+    documents.push_back(std::move(out));
+  }
+  if (!options.json) return code;
+  Json whole;
+  whole["schema"] = kSchema;
+  if (documents.size() == 1) {
+    for (auto& [key, value] : documents.front().items()) whole[key] = std::move(value);
+  } else {
+    whole["devices"] = documents;
+  }
+  print(whole);
+  return code;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Run& run) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Show what a request would be granted, and why");
+  auto options = add_target_options(*command);
+  auto words = std::make_shared<Words>();
+  const auto list = [&](const char* option, std::vector<std::string>& where, const char* help) {
+    command->add_option(option, where, help)->allow_extra_args(false);
+  };
+  list("--cq", words->cqs, "A completion queue of N entries, or FLOOR..WISH; repeatable");
+  list("--qp", words->qps,
+       "A queue pair: rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all; N or "
+       "FLOOR..WISH; absent: depth 1, SGE 1, inline 0, all opcodes; repeatable");
+  list("--srq", words->srqs, "A shared receive queue: wr=N,sge=N,limit=N; repeatable");
+  list("--mr", words->mrs, "A region: BYTES[,local_write,remote_write,remote_read,remote_atomic,...]; repeatable");
+  command->add_option("--policy", words->policy, "When a wish cannot be met: require, prefer or allow")
+      ->capture_default_str();
+  command->add_flag("--rules", words->rules, "Show each rule that was looked at: applied, why not, what beat it");
+  command->footer(
+      "Example: verbena explain --nic e810-roce --qp rc,send_wr=512..4096,send_sge=16,inline=256 -j\n"
+      "One device gives one JSON object; several give {\"schema\":1,\"devices\":[...]}. Exit 1 if an object is "
+      "refused.");
+  command->callback([options, words, &run] {
+    run = [options, words] {
+      const verbena::Result<Asked> asked = read(*words);
+      if (!asked) return fail(asked.error());
+      if (asked->empty() && !words->rules) {
+        complain("nothing is asked for: give --cq, --qp, --srq, --mr or --rules; `verbena caps` shows the limits");
+        return static_cast<int>(kUsage);
+      }
+      return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
+        return explain_all(*options, *words, *asked, targets);
+      });
+    };
+  });
+}
+
+}  // namespace cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <fmt/format.h>
+
+#include "exit_code.hpp"
+#include "json.hpp"
+#include "quirks.hpp"
+#include "table.hpp"
+
+namespace cli {
+namespace {
+
+std::string state(const verbena::LayerReport& layer) {
+  if (!layer.present) return "not there";
+  return layer.loaded ? "loaded" : "left out";
+}
+
+int status(bool json) {
+  const verbena::Result<verbena::LoadedSettings> settings = verbena::load_settings();
+  if (!settings) return fail(settings.error());
+  verbena::QuirkOptions options;
+  options.layers = verbena::default_layers(settings->values.quirks_path, settings->privileged);
+  options.privileged = settings->privileged;
+  const auto quirks = verbena::load_quirks(options, verbena::BackendRegistry::builtin());
+  if (!quirks) return fail(quirks.error());
+  Json out;
+  out["schema"] = kSchema;
+  out["hash"] = hash_text((*quirks)->hash());
+  out["strict"] = settings->values.strict_quirks;
+  out["layers"] = Json::array();
+  Table table({"layer", "path", "state", "version", "rules", "skipped", "disabled"});
+  int code = kOk;
+  for (const verbena::LayerReport& layer : (*quirks)->layers()) {
+    if (layer.present && !layer.loaded) code = kFinding;
+    table.row({std::string(name(layer.kind)), layer.path.empty() ? "(in the library)" : layer.path, state(layer),
+               layer.version, fmt::format("{}", layer.rules), fmt::format("{}", layer.skipped),
+               fmt::format("{}", layer.disabled)});
+    Json row;
+    row["layer"] = name(layer.kind);
+    row["path"] = layer.path;
+    row["present"] = layer.present;
+    row["loaded"] = layer.loaded;
+    row["version"] = layer.version;
+    row["rules"] = layer.rules;
+    row["skipped"] = layer.skipped;
+    row["disabled"] = layer.disabled;
+    row["findings"] = Json::array();
+    for (const verbena::Finding& finding : layer.findings) row["findings"].push_back(to_json(finding));
+    out["layers"].push_back(std::move(row));
+  }
+  if (json) {
+    print(out);
+    return code;
+  }
+  fmt::print("rules {}, {} of them\n{}", hash_text((*quirks)->hash()), (*quirks)->rules().size(), table.text());
+  for (const verbena::LayerReport& layer : (*quirks)->layers()) {
+    for (const verbena::Finding& finding : layer.findings) fmt::print("{}\n", to_string(finding));
+  }
+  if (code != kOk && settings->values.strict_quirks) {
+    fmt::print("with VERBENA_QUIRKS_STRICT no device opens until that is mended\n");
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_quirks_status(CLI::App& quirks, Run& run) {
+  CLI::App* command = quirks.add_subcommand(
+      "status", "Show what a process starting now would load, and every place that it looks at; exit 1 if one is bad");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("-j,--json", *json, "Print one JSON document");
+  command->footer("Example: VERBENA_QUIRKS=./site.yaml verbena quirks status");
+  command->callback([json, &run] { run = [json] { return status(*json); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "session.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "exit_code.hpp"
+#include "numbers.hpp"
+
+namespace cli {
+
+using verbena::Failure;
+using verbena::Result;
+
+void complain(const std::string& text) {
+  fmt::print(stderr, "verbena: {}\n", text);
+}
+
+int fail(const verbena::Error& error) {
+  complain(to_string(error));
+  return exit_code(error);
+}
+
+Result<Session> Session::open() {
+  Session session;
+  Result<verbena::LoadedSettings> settings = verbena::load_settings();
+  if (!settings) return Failure(settings.error());
+  session.settings_ = *std::move(settings);
+  for (const verbena::Finding& finding : session.settings_.findings) complain(to_string(finding));
+
+  verbena::LibraryOptions options;
+  options.settings = session.settings_;
+  options.log = [](const verbena::LogRecord& record) {
+    if (record.level > verbena::LogLevel::warn) return;
+    complain(record.device.empty() ? record.text : record.device + ": " + record.text);
+  };
+  Result<verbena::Library> library = verbena::Library::create(std::move(options));
+  if (!library) return Failure(library.error());
+  session.library_ = std::make_shared<verbena::Library>(*std::move(library));
+  return session;
+}
+
+Result<Target> Session::model(const std::string& name, unsigned port) const {
+  Result<verbena::Model> model = verbena::load_model(name);
+  if (!model) return Failure(model.error());
+  const auto number = static_cast<std::uint8_t>(port);
+  if (model->caps.port(number) == nullptr) {
+    return Failure(bad_argument(
+        "port", fmt::format("the model {} has no port {}; it has {}", model->name, port, model->caps.ports.size())));
+  }
+  Target target;
+  target.name = model->name;
+  target.id = model->device;
+  target.caps = model->caps;
+  target.contract = std::make_shared<const verbena::Contract>(
+      library_->quirks()->contract(model->device, model->caps, number, library_->settings().beyond_declared));
+  return target;
+}
+
+Result<Target> Session::device(const std::string& name, unsigned port) const {
+  Result<verbena::Device> device = library_->open(name);
+  if (!device) return Failure(device.error());
+  Result<std::shared_ptr<const verbena::Contract>> contract = device->contract(static_cast<std::uint8_t>(port));
+  if (!contract) return Failure(contract.error());
+  Target target;
+  target.name = name;
+  target.id = device->id();
+  target.caps = device->caps();
+  target.contract = *std::move(contract);
+  target.device = *std::move(device);
+  return target;
+}
+
+Result<std::vector<Target>> Session::targets(const Options& options) const {
+  std::vector<std::string> names = options.devices;
+  names.insert(names.end(), options.positional.begin(), options.positional.end());
+  if (names.empty() && options.nics.empty()) {
+    Result<std::vector<verbena::ListedDevice>> listed = library_->devices();
+    if (!listed) return Failure(listed.error());
+    for (const verbena::ListedDevice& device : *listed) {
+      if (device.openable) {
+        names.push_back(device.id.name);
+      } else {
+        complain(fmt::format("{} is left out: {}", device.id.name, device.why_not));
+      }
+    }
+  }
+  std::vector<Target> targets;
+  for (const std::string& name : names) {
+    Result<Target> target = device(name, options.port);
+    if (!target) return Failure(target.error());
+    targets.push_back(*std::move(target));
+  }
+  for (const std::string& name : options.nics) {
+    Result<Target> target = model(name, options.port);
+    if (!target) return Failure(target.error());
+    targets.push_back(*std::move(target));
+  }
+  return targets;
+}
+
+}  // namespace cli

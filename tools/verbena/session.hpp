@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verbena/contract.hpp"
+#include "verbena/library.hpp"
+#include "verbena/model.hpp"
+
+namespace cli {
+
+/// What every subcommand takes.
+struct Options {
+  std::vector<std::string> positional;  ///< devices by name
+  std::vector<std::string> devices;     ///< -d, comma lists taken apart
+  std::vector<std::string> nics;        ///< --nic, comma lists taken apart
+  unsigned port = 1;
+  std::optional<unsigned> gid_index;
+  bool json = false;
+};
+
+/// A device or a model, with its contract.
+struct Target {
+  std::string name;
+  std::optional<verbena::Device> device;  ///< empty for a model
+  verbena::DeviceId id;
+  verbena::Caps caps;
+  std::shared_ptr<const verbena::Contract> contract;
+};
+
+/// Settings and tables of this run, read once.
+class Session {
+public:
+  /// Findings about settings and layers go to standard error as they are met.
+  static verbena::Result<Session> open();
+
+  const verbena::Library& library() const noexcept { return *library_; }
+  const verbena::LoadedSettings& settings() const noexcept { return settings_; }
+
+  /// Opens what the options name; without a name, every device of the host that can be opened.
+  verbena::Result<std::vector<Target>> targets(const Options& options) const;
+  verbena::Result<Target> model(const std::string& name, unsigned port) const;
+  verbena::Result<Target> device(const std::string& name, unsigned port) const;
+
+private:
+  verbena::LoadedSettings settings_;
+  std::shared_ptr<verbena::Library> library_;
+};
+
+/// Prints `verbena: ...` to standard error.
+void complain(const std::string& text);
+/// Prints the error, and gives the exit code that it deserves.
+int fail(const verbena::Error& error);
+
+}  // namespace cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <string_view>
+
+#include "verbena/request.hpp"
+#include "verbena/result.hpp"
+
+namespace cli {
+
+/// `rc,send_wr=512..4096,recv_wr=4096,send_sge=16,recv_sge=16,inline=256,ops=send+write+read`; absent keys are depth 1,
+/// SGE 1, inline 0, all opcodes. `srq` and `sig_all` are words of their own.
+verbena::Result<verbena::QpRequest> read_qp_spec(std::string_view spec);
+
+/// `wr=1024,sge=4,limit=16`.
+verbena::Result<verbena::SrqRequest> read_srq_spec(std::string_view spec);
+
+/// `BYTES[,local_write,remote_write,remote_read,remote_atomic,...]`.
+verbena::Result<verbena::MrRequest> read_mr_spec(std::string_view spec);
+
+}  // namespace cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verbena/caps.hpp"
+#include "verbena/device.hpp"
+#include "verbena/result.hpp"
+
+namespace cli {
+
+/// Finds by raw creations what no query tells: the largest inline size, SGE counts, depths of a few shapes and CQ
+/// depth. Writes what is a cap into `caps`; each finding is also a line of text. At most a few hundred creations, each
+/// destroyed at once.
+verbena::Result<std::vector<std::string>> try_limits(const verbena::Device& device, verbena::Caps& caps);
+
+}  // namespace cli
