@@ -129,22 +129,22 @@ LoadedQuirks::LoadedQuirks(std::vector<Layer> layers, std::vector<Rule> rules)
   for (const Layer& layer : layers_) reports_.push_back(layer.report);
   for (std::uint32_t i = 0; i < rules_.size(); ++i) {
     summaries_.push_back(rules_[i].summary);
-    const Condition* driver = rules_[i].condition(MatchKey::driver);
-    if (!driver) {
-      any_driver_.push_back(i);
-    } else {
+    if (const Condition* driver = rules_[i].condition(MatchKey::driver))
       for (const std::string& word : driver->words) by_driver_[word].push_back(i);
-    }
+    else
+      any_driver_.push_back(i);
+  }
+  // Ready lists, in id order and each rule once: a match then costs what it looks at.
+  for (auto& [driver, indices] : by_driver_) {
+    indices.insert(indices.end(), any_driver_.begin(), any_driver_.end());
+    std::sort(indices.begin(), indices.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
   }
 }
 
-std::vector<std::uint32_t> LoadedQuirks::candidates(std::string_view driver) const {
-  std::vector<std::uint32_t> result = any_driver_;
-  if (const auto found = by_driver_.find(driver); found != by_driver_.end())
-    result.insert(result.end(), found->second.begin(), found->second.end());
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+std::span<const std::uint32_t> LoadedQuirks::candidates(std::string_view driver) const noexcept {
+  const auto found = by_driver_.find(driver);
+  return found == by_driver_.end() ? std::span<const std::uint32_t>{any_driver_} : found->second;
 }
 
 Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::uint8_t port,

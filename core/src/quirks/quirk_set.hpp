@@ -27,7 +27,7 @@ public:
   std::span<const Rule> rule_data() const noexcept { return rules_; }
   std::span<const Layer> layer_data() const noexcept { return layers_; }
   /// Indices of the rules that could match this driver, in id order.
-  std::vector<std::uint32_t> candidates(std::string_view driver) const;
+  std::span<const std::uint32_t> candidates(std::string_view driver) const noexcept;
 
 private:
   std::vector<Layer> layers_;
