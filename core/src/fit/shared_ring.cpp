@@ -64,9 +64,19 @@ bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) no
   return std::max<std::uint64_t>(create[index(Competitor::depth)], 1) <= most;
 }
 
+/// The most entries for that shape; what the ring holds, less what is passed beyond a grant.
+std::uint64_t deepest(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
+  std::uint64_t most = 0;
+  tightest(ring, passed(ring, amounts, contract), contract, most);
+  Domain depth = contract.domain(ring.depth->field);
+  depth.max = std::min(depth.max, most);
+  return depth.largest_grant();
+}
+
 /// The largest amount of one competitor with the others as they stand in `amounts`.
 std::uint64_t most_of(Competitor competitor, std::uint64_t low, std::uint64_t high, Amounts amounts, const Ring& ring,
                       const Contract& contract) {
+  if (competitor == Competitor::depth) return std::clamp(deepest(ring, amounts, contract), low, high);
   return largest(low, high, [&](std::uint64_t value) {
     amounts[index(competitor)] = value;
     return fits(ring, amounts, contract);
@@ -84,9 +94,7 @@ void settle(FieldFit* field, std::uint64_t value, const Joint* joint) noexcept {
 Error does_not_fit(const Ring& ring, const Amounts& floors, const Contract& contract) {
   std::uint64_t most = 0;
   const Joint* joint = tightest(ring, passed(ring, floors, contract), contract, most);
-  Domain depth = contract.domain(ring.depth->field);
-  depth.max = most;
-  most = depth.largest_grant();
+  if (most > 0) most = deepest(ring, floors, contract);
   const FieldFit& guilty = most > 0                                          ? *ring.depth
                            : ring.inline_data && ring.inline_data->floor > 0 ? *ring.inline_data
                                                                              : *ring.sges;
