@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -156,14 +158,14 @@ void query_gids(Verbs& verbs, ibv_context* context, const DeviceId& id, Caps& ca
   for (const PortCaps& port : caps.ports) room += port[PortCap::gid_tbl_len].value_or(0);
   if (room == 0) return;
   InterfaceNames interfaces(verbs);
-  std::vector<ibv_gid_entry> entries(room);
-  const std::int64_t got = verbs.query_gid_table(context, entries.data(), entries.size());
+  // Room for every entry (rxe has 1024) holds the few that come; zeroing all of it would cost more than the call.
+  const auto entries = std::make_unique_for_overwrite<ibv_gid_entry[]>(room);
+  const std::int64_t got = verbs.query_gid_table(context, entries.get(), room);
   if (got < 0) {
     for (PortCaps& port : caps.ports) gids_one_by_one(verbs, context, id, interfaces, port);
     return;
   }
-  entries.resize(static_cast<std::size_t>(got));
-  for (const ibv_gid_entry& entry : entries) {
+  for (const ibv_gid_entry& entry : std::span(entries.get(), static_cast<std::size_t>(got))) {
     for (PortCaps& port : caps.ports) {
       if (port.number == entry.port_num) add_gid(interfaces, entry, port);
     }

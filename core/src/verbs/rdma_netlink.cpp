@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "verbs/real_verbs.hpp"
@@ -100,13 +101,13 @@ int converse(Request request, bool dump, Each each) {
   const Socket socket;
   if (socket.error() != 0) return socket.error();
   if (const int error = request.send(socket.get()); error != 0) return error;
-  std::vector<char> buffer(kReplyBytes);
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReplyBytes);
   for (;;) {
-    const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_TRUNC);
+    const ssize_t got = ::recv(socket.get(), buffer.get(), kReplyBytes, MSG_TRUNC);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN ? ETIMEDOUT : errno;
-    if (static_cast<std::size_t>(got) > buffer.size()) return EMSGSIZE;
-    std::string_view rest(buffer.data(), static_cast<std::size_t>(got));
+    if (static_cast<std::size_t>(got) > kReplyBytes) return EMSGSIZE;
+    std::string_view rest(buffer.get(), static_cast<std::size_t>(got));
     while (rest.size() >= NLMSG_HDRLEN) {
       const auto header = value_of<nlmsghdr>(rest);
       if (header.nlmsg_len < NLMSG_HDRLEN || header.nlmsg_len > rest.size()) return EPROTO;
