@@ -10,7 +10,7 @@
 namespace verbena {
 
 /// The host's own libibverbs and librdmacm. One a library object; its only state is which vendor libraries it opened.
-class RealVerbs final : public Verbs {
+class RealVerbs : public Verbs {
 public:
   RealVerbs() = default;
   ~RealVerbs() override;
