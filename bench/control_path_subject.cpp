@@ -84,10 +84,14 @@ int main(int argc, char** argv) {
   fake::QpRig rig;
   rig.library->sink = nullptr;  // logging off
   const fake::Bench bench = fake::Bench::make(rig, fake::roce_device("fake0", 1));
+  struct Way {
+    std::string_view name;
+    void (*run)(fake::QpRig&, const fake::Bench&, long);
+  };
   for (const auto& [name, run] :
-       {std::pair{"raw.modify", raw_modify}, std::pair{"verbena.modify", verbena_modify},
-        std::pair{"raw.query", raw_query}, std::pair{"verbena.query", verbena_query},
-        std::pair{"raw.create_destroy", raw_create}, std::pair{"verbena.create_destroy", verbena_create}}) {
+       {Way{"raw.modify", raw_modify}, Way{"verbena.modify", verbena_modify}, Way{"raw.query", raw_query},
+        Way{"verbena.query", verbena_query}, Way{"raw.create_destroy", raw_create},
+        Way{"verbena.create_destroy", verbena_create}}) {
     if (what != name) continue;
     run(rig, bench, count);
     return 0;

@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 #include <infiniband/verbs.h>
 
+#include "qp/qp_state.hpp"
 #include "verbena/post.hpp"
+#include "verbena/qp.hpp"
 
 namespace {
 
@@ -81,6 +84,10 @@ int main(int argc, char** argv) {
   ibv_qp* qp = opaque(&stub.qp);
   ibv_cq* cq = opaque(&stub.cq);
   ibv_srq* srq = opaque(&stub.srq);
+  // A handle for its raw() alone: there is no device behind it, so it is never destroyed.
+  const auto state = std::make_shared<verbena::Qp::State>();
+  state->raw = qp;
+  const verbena::Qp& handle = *opaque(new verbena::Qp(state));
 
   if (what == "raw.post_send") {
     repeat(count, [&] {
@@ -92,6 +99,12 @@ int main(int argc, char** argv) {
     repeat(count, [&] {
       const auto result = verbena::post_send(qp, &send);
       if (!result) failed(result.error, result.bad);
+    });
+  } else if (what == "handle.post_send") {
+    repeat(count, [&] {
+      ibv_send_wr* bad;
+      const int error = ibv_post_send(handle.raw(), &send, &bad);
+      if (error != 0) failed(error, bad);
     });
   } else if (what == "raw.post_recv") {
     repeat(count, [&] {
@@ -126,5 +139,5 @@ int main(int argc, char** argv) {
   } else {
     return 2;
   }
-  return calls == static_cast<unsigned long>(count) ? 0 : 4;
+  std::_Exit(calls == static_cast<unsigned long>(count) ? 0 : 4);
 }
