@@ -163,6 +163,8 @@ void ContractBuilder::settle_domains() {
 void ContractBuilder::settle_features() {
   for (std::size_t at = 0; at < kFeatureCount; ++at) {
     FeatureState& state = contract_.features_[at];
+    // No table can make up for what this build does not cover.
+    if (contract_.provenances_[state.by].set_by == SetBy::build) continue;
     if (loosened_[at]) state = *loosened_[at];
     if (ruled_[at] && rank(ruled_[at]->support) > rank(state.support)) state = *ruled_[at];
   }

@@ -108,6 +108,12 @@ TEST(ContractBuilder, ASubstituteThatThisBuildLacksIsAbsent) {
   EXPECT_EQ(contract.feature(Feature::multicast).support, Support::absent);
 }
 
+TEST(ContractBuilder, NoTableMakesUpForWhatThisBuildDoesNotCover) {
+  ContractBuilder builder(DeviceId{}, e810_caps(), 1, true);
+  builder.feature(Feature::xrc, Support::native, true, builder.add(rule("has-xrc")));
+  EXPECT_EQ(std::move(builder).build(0).feature(Feature::xrc).support, Support::absent);
+}
+
 TEST(ContractBuilder, OfTwoRulesForOneFlagTheMoreSevereHolds) {
   ContractBuilder builder(DeviceId{}, e810_caps(), 1, true);
   builder.behaviour(Behaviour::noop_reset, Choice::harmless, builder.add(rule("a", Severity::performance)));
