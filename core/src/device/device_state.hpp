@@ -32,6 +32,9 @@ struct Device::State {
   const std::shared_ptr<const Probed> probed;
   CountersState counters;
   LedgerState ledger;
+  /// The generation of the next queue pair. Its step is odd, so all 65536 come before one comes again, and wide, so
+  /// that a queue pair that is reset a few times does not run into the next one's.
+  std::uint16_t next_generation() noexcept { return generations_.fetch_add(0x9e37, std::memory_order_relaxed); }
 
   Verbs& verbs() const noexcept { return *library->verbs; }
   const std::string& name() const noexcept { return probed->id.name; }
@@ -64,6 +67,7 @@ private:
                                                 const Caps& caps);
 
   std::atomic<bool> gone_{false};
+  std::atomic<std::uint16_t> generations_{0};
   std::mutex mutex_;
   std::vector<CachedContract> contracts_;
 };

@@ -40,18 +40,24 @@ Competitor competitor_of(std::size_t field) noexcept {
   return field < 2 ? Competitor::depth : Competitor::sges;
 }
 
-/// The rungs of a queue pair, in the order in which the request lets its numbers give way.
-std::vector<Rung> rungs_of(QpGrant& grant, const QpRequest& request) {
-  std::vector<Rung> rungs;
+/// The rungs of a queue pair, in the order in which the request lets its numbers give way; without an allocation.
+struct Rungs {
+  std::array<Rung, kFields> all{};
+  std::size_t count = 0;
+  std::span<Rung> used() noexcept { return std::span(all).first(count); }
+};
+
+Rungs rungs_of(QpGrant& grant, const QpRequest& request) {
+  Rungs rungs;
   for (std::size_t group = 0; group < request.give_way.size(); ++group) {
     for (std::size_t field = 0; field < kFields; ++field) {
       if (competitor_of(field) != request.give_way[group] || (request.srq && kIsReceive[field])) continue;
       FieldGrant& number = grant.fields[field];
       const std::uint32_t floor = floor_of(number.field, wish_of(request, field), request.policy);
-      rungs.push_back({.field = &number,
-                       .floor = std::min(floor, number.granted),
-                       .how = field == 4 ? StepDown::to_floor : StepDown::by_half,
-                       .group = static_cast<std::uint8_t>(group)});
+      rungs.all[rungs.count++] = {.field = &number,
+                                  .floor = std::min(floor, number.granted),
+                                  .how = field == 4 ? StepDown::to_floor : StepDown::by_half,
+                                  .group = static_cast<std::uint8_t>(group)};
     }
   }
   return rungs;
@@ -143,7 +149,8 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
     raw = device.backend.create_qp(device.verbs(), what, *fitted, cap, errno_value);
     return TryResult{.made = raw != nullptr, .error = errno_value, .errno_missing = raw == nullptr && errno_value == 0};
   };
-  std::vector<Rung> rungs = rungs_of(grant, wanted);
+  Rungs ordered = rungs_of(grant, wanted);
+  const std::span<Rung> rungs = ordered.used();
   std::array<std::uint32_t, kFields> before{};
   for (std::size_t i = 0; i < rungs.size(); ++i) before[i] = rungs[i].field->granted;
   LadderOutcome outcome = climb_down(rungs, contract, device.library->settings.values.ladder_tries, attempt);
@@ -175,7 +182,7 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
   state->raw = raw;
   state->type = request.type;
   state->port = port;
-  state->generation = static_cast<std::uint16_t>(device.verbs().random32());
+  state->generation = device.next_generation();
   state->grant = std::move(grant);
   return Qp(std::move(state));
 }
@@ -230,7 +237,7 @@ Result<Qp> Qp::adopt(const Pd& pd, ibv_qp* qp, Ownership ownership) {
   state->owned = ownership == Ownership::taken;
   state->port = port;
   state->state = attr.qp_state;
-  state->generation = static_cast<std::uint16_t>(device.verbs().random32());
+  state->generation = device.next_generation();
   if (attr.qp_state == IBV_QPS_RTR || attr.qp_state == IBV_QPS_RTS) state->min_rnr_timer = attr.min_rnr_timer;
   if (attr.qp_state == IBV_QPS_RTS) {
     state->timeout = attr.timeout;

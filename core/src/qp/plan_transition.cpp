@@ -83,31 +83,58 @@ public:
   ValueCheck(const TransitionRequest& request, const Contract& contract, TransitionPlan& plan)
       : request_(request), contract_(contract), plan_(plan) {}
 
+  /// Asks first whether a value holds at all: what is in order costs no Error.
   std::optional<Error> run() {
-    if (auto error = address()) return error;
-    if (auto error = path_mtu()) return error;
-    if (auto error = within(IBV_QP_TIMEOUT, Field::timeout, plan_.attr.timeout, 31)) return error;
-    if (auto error = within(IBV_QP_RETRY_CNT, Field::retry_cnt, plan_.attr.retry_cnt, 7)) return error;
-    if (auto error = within(IBV_QP_RNR_RETRY, Field::rnr_retry, plan_.attr.rnr_retry, 7)) return error;
-    if (auto error = within(IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, plan_.attr.min_rnr_timer, 31)) return error;
-    if (auto error = within(IBV_QP_MAX_QP_RD_ATOMIC, Field::max_rd_atomic, plan_.attr.max_rd_atomic, 255)) return error;
-    if (auto error = within(IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, plan_.attr.max_dest_rd_atomic, 255)) {
-      return error;
+    constexpr QpAttributes kChecked =
+        IBV_QP_AV | IBV_QP_ALT_PATH | IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+        IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_RQ_PSN | IBV_QP_SQ_PSN;
+    if (!sends(kChecked)) return std::nullopt;
+    if (sends(IBV_QP_AV | IBV_QP_ALT_PATH)) {
+      if (auto error = address()) return error;
     }
-    if (auto error = packet_number(IBV_QP_RQ_PSN, "rq_psn", plan_.attr.rq_psn)) return error;
-    return packet_number(IBV_QP_SQ_PSN, "sq_psn", plan_.attr.sq_psn);
+    if (sends(IBV_QP_PATH_MTU)) {
+      if (auto error = path_mtu()) return error;
+    }
+    ibv_qp_attr& attr = plan_.attr;
+    if (!holds(IBV_QP_TIMEOUT, Field::timeout, attr.timeout, 31)) {
+      if (auto error = bring_within(Field::timeout, attr.timeout, 31)) return error;
+    }
+    if (!holds(IBV_QP_RETRY_CNT, Field::retry_cnt, attr.retry_cnt, 7)) {
+      if (auto error = bring_within(Field::retry_cnt, attr.retry_cnt, 7)) return error;
+    }
+    if (!holds(IBV_QP_RNR_RETRY, Field::rnr_retry, attr.rnr_retry, 7)) {
+      if (auto error = bring_within(Field::rnr_retry, attr.rnr_retry, 7)) return error;
+    }
+    if (!holds(IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, attr.min_rnr_timer, 31)) {
+      if (auto error = bring_within(Field::min_rnr_timer, attr.min_rnr_timer, 31)) return error;
+    }
+    if (!holds(IBV_QP_MAX_QP_RD_ATOMIC, Field::max_rd_atomic, attr.max_rd_atomic, 255)) {
+      if (auto error = bring_within(Field::max_rd_atomic, attr.max_rd_atomic, 255)) return error;
+    }
+    if (!holds(IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, attr.max_dest_rd_atomic, 255)) {
+      if (auto error = bring_within(Field::max_dest_rd_atomic, attr.max_dest_rd_atomic, 255)) return error;
+    }
+    if (sends(IBV_QP_RQ_PSN) && attr.rq_psn > kLargestPsn) return packet_number("rq_psn", attr.rq_psn);
+    if (sends(IBV_QP_SQ_PSN) && attr.sq_psn > kLargestPsn) return packet_number("sq_psn", attr.sq_psn);
+    return std::nullopt;
   }
 
 private:
   bool sends(QpAttributes bit) const noexcept { return (plan_.mask & bit) != 0; }
 
-  std::optional<Error> packet_number(QpAttributes bit, std::string_view field, std::uint32_t value) const {
-    constexpr std::uint32_t kLargest = 0xffffff;  // 24 bits; the kernel would mask the rest with a warning
-    if (!sends(bit) || value <= kLargest) return std::nullopt;
+  bool holds(QpAttributes bit, Field field, std::uint64_t value, std::uint64_t format_max) const noexcept {
+    if (!sends(bit)) return true;
+    const Domain& domain = contract_.domain(field);
+    return value <= format_max && (!domain.known || value <= domain.max);
+  }
+
+  static constexpr std::uint32_t kLargestPsn = 0xffffff;  // 24 bits; the kernel would mask the rest with a warning
+
+  Error packet_number(std::string_view field, std::uint32_t value) const {
     return Error{.kind = ErrorKind::invalid_request,
                  .field = std::string(field),
                  .asked = value,
-                 .allowed = kLargest,
+                 .allowed = kLargestPsn,
                  .by = core_table(),
                  .text = fmt::format("{}: a packet number has 24 bits.", edge(request_))};
   }
@@ -140,7 +167,6 @@ private:
   }
 
   std::optional<Error> path_mtu() {
-    if (!sends(IBV_QP_PATH_MTU)) return std::nullopt;
     const std::uint32_t bytes = mtu_bytes(plan_.attr.path_mtu);
     const Domain& domain = contract_.domain(Field::path_mtu_bytes);
     if (bytes == 0) {
@@ -160,9 +186,8 @@ private:
     return std::nullopt;
   }
 
-  template <class Value>
-  std::optional<Error> within(QpAttributes bit, Field field, Value& value, std::uint64_t format_max) {
-    if (!sends(bit)) return std::nullopt;
+  /// For a value that does not hold.
+  std::optional<Error> bring_within(Field field, std::uint8_t& value, std::uint64_t format_max) {
     if (value > format_max) {
       return Error{
           .kind = ErrorKind::invalid_request,
@@ -173,12 +198,11 @@ private:
           .text = fmt::format("{}: {} goes up to {} in the packet format.", edge(request_), name(field), format_max)};
     }
     const Domain& domain = contract_.domain(field);
-    if (!domain.known || value <= domain.max) return std::nullopt;
     if (request_.policy == Policy::require) {
       return over(std::string(name(field)), value, domain, "this device takes no more.");
     }
     lowered(std::string(name(field)), value, domain.max, domain);
-    value = static_cast<Value>(domain.max);
+    value = static_cast<std::uint8_t>(domain.max);
     return std::nullopt;
   }
 

@@ -53,8 +53,9 @@ WorstStall bounded(Milliseconds one_try, unsigned tries, const std::string& also
 Result<AckTimeoutCode> ack_timeout_code(Milliseconds wish) {
   if (wish == kForever) return AckTimeoutCode{0};
   if (wish.count() > 0) {
-    for (unsigned code = 1; code <= kLastCode; ++code) {
-      if (covers(ack_milliseconds(code), wish.count())) return static_cast<AckTimeoutCode>(code);
+    double have = ack_milliseconds(1);
+    for (unsigned code = 1; code <= kLastCode; ++code, have *= 2) {
+      if (covers(have, wish.count())) return static_cast<AckTimeoutCode>(code);
     }
   }
   return out_of_range("timeout", wish, duration(AckTimeoutCode{1}), duration(AckTimeoutCode{31}));
