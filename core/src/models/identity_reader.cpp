@@ -81,6 +81,11 @@ void read_gid_types(const yaml::Node& node, PortCaps& caps, Reporter& report) {
     for (const yaml::Node& item : node.items) items.push_back(&item);
   else
     items.push_back(&node);
+  constexpr std::size_t kMostEntries = 16;
+  if (items.size() > kMostEntries) {
+    report.error(node.at, fmt::format("{} GID types; at most {} are read", items.size(), kMostEntries));
+    return;
+  }
   for (const yaml::Node* item : items) {
     const auto index = report.choice(*item, "gid_types", types);
     if (!index) continue;
@@ -133,6 +138,7 @@ void read_port(const yaml::Node& node, DeviceId& device, Caps& caps, Reporter& r
   constexpr std::array<std::string_view, 4> transports{"infiniband", "roce2", "iwarp", "unspecified"};
   constexpr std::array<std::string_view, 2> layers{"infiniband", "ethernet"};
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     if (key.scalar == "number") continue;
     if (key.scalar == "transport") {
       read_word(value, "transport", transports, find_transport, id->transport, report);
@@ -166,6 +172,7 @@ void read_identity(const yaml::Node& node, DeviceId& device, Reporter& report) {
   }
   constexpr std::array<std::string_view, 3> functions{"pf", "vf", "sf"};
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     if (const auto numeric = find_in(kNumbers, key.scalar); numeric != kNumbers.end()) {
       auto& slot = device.*(numeric->second);
       if (unknown(value)) {
@@ -203,7 +210,10 @@ void read_ports(const yaml::Node& node, DeviceId& device, Caps& caps, Reporter& 
     report.error(node.at, fmt::format("found {} for 'ports'; allowed is a list", yaml::describe(node)));
     return;
   }
-  for (const yaml::Node& item : node.items) read_port(item, device, caps, report);
+  for (const yaml::Node& item : node.items) {
+    if (report.full()) return;
+    read_port(item, device, caps, report);
+  }
 }
 
 }  // namespace verbena::models

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ using quirks::Reporter;
 
 constexpr std::array<std::string_view, 11> kModelKeys{"schema", "model",    "title",  "source",   "identity", "caps",
                                                       "ports",  "creation", "faults", "variants", "notes"};
+constexpr std::size_t kMostVariants = 64;
 constexpr std::array<std::string_view, 6> kVariantKeys{"identity", "caps", "ports", "creation", "faults", "because"};
 
 /// A number, `unknown`, or `{assumed: N}`.
@@ -59,7 +61,19 @@ void read_caps(const yaml::Node& node, Caps& caps, Reporter& report) {
     report.error(node.at, fmt::format("found {} for 'caps'; allowed is a map", yaml::describe(node)));
     return;
   }
-  for (const auto& [key, value] : node.entries) read_cap(key, value, caps, report);
+  for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
+    read_cap(key, value, caps, report);
+  }
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c == '\n' ? std::string{"\\n"} : c == '\t' ? std::string{"\\t"} : std::string{c};
+  }
+  return result + "\"";
 }
 
 /// Creation and faults are the emulated NIC's part: kept as text, checked to be there in one piece.
@@ -68,11 +82,11 @@ std::string as_text(const yaml::Node& node) {
     case yaml::Node::Kind::null:
       return "null";
     case yaml::Node::Kind::scalar:
-      return "\"" + node.scalar + "\"";
+      return in_quotes(node.scalar);
     case yaml::Node::Kind::map: {
       std::string text = "{";
       for (const auto& [key, value] : node.entries)
-        text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", key.scalar, as_text(value));
+        text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", in_quotes(key.scalar), as_text(value));
       return text + "}";
     }
     case yaml::Node::Kind::sequence: {
@@ -87,24 +101,52 @@ std::string as_text(const yaml::Node& node) {
 void unknown_keys(const yaml::Node& node, std::span<const std::string_view> known, std::string_view where,
                   Reporter& report) {
   for (const auto& [key, value] : node.entries)
-    if (std::find(known.begin(), known.end(), key.scalar) == known.end())
+    if (!report.full() && std::find(known.begin(), known.end(), key.scalar) == known.end())
       report.error(key.at, fmt::format("unknown key '{}' in {}; allowed are {}{}", key.scalar, where,
                                        quirks::join(known), quirks::did_you_mean(key.scalar, known)));
 }
 
-void read_parts(const yaml::Node& node, Model& model, Reporter& report) {
+/// A map over a map, key by key; anything else stands in place of what was there.
+yaml::Node overlaid(yaml::Node base, const yaml::Node& over) {
+  if (!base.is_map() || !over.is_map()) return over;
+  for (const auto& [key, value] : over.entries) {
+    const auto same = std::find_if(base.entries.begin(), base.entries.end(),
+                                   [&](const auto& entry) { return entry.first.scalar == key.scalar; });
+    if (same == base.entries.end())
+      base.entries.emplace_back(key, value);
+    else
+      same->second = overlaid(std::move(same->second), value);
+  }
+  return base;
+}
+
+/// What of the file a variant is laid over, apart from the model itself.
+struct Parts {
+  std::optional<yaml::Node> creation;
+};
+
+void read_parts(const yaml::Node& node, Model& model, Parts& parts, Reporter& report) {
   if (const yaml::Node* identity = node.find("identity")) models::read_identity(*identity, model.device, report);
   if (const yaml::Node* caps = node.find("caps")) read_caps(*caps, model.caps, report);
   if (const yaml::Node* ports = node.find("ports")) models::read_ports(*ports, model.device, model.caps, report);
-  if (const yaml::Node* creation = node.find("creation")) model.creation_yaml = as_text(*creation);
+  if (const yaml::Node* creation = node.find("creation")) {
+    parts.creation = parts.creation ? overlaid(*parts.creation, *creation) : *creation;
+    model.creation_yaml = as_text(*parts.creation);
+  }
 }
 
-void read_variants(const yaml::Node& node, std::string_view variant, Model& model, Reporter& report) {
+void read_variants(const yaml::Node& node, std::string_view variant, Model& model, Parts& parts, Reporter& report) {
   if (!node.is_map()) {
     report.error(node.at, fmt::format("found {} for 'variants'; allowed is a map", yaml::describe(node)));
     return;
   }
+  if (node.entries.size() > kMostVariants) {
+    report.error(node.at, fmt::format("{} variants; at most {} are read", node.entries.size(), kMostVariants));
+    return;
+  }
+  const Model base = model;
   for (const auto& [key, value] : node.entries) {
+    if (report.full()) return;
     model.variants.push_back(key.scalar);
     if (!value.is_map()) {
       report.error(value.at,
@@ -113,10 +155,12 @@ void read_variants(const yaml::Node& node, std::string_view variant, Model& mode
     }
     unknown_keys(value, kVariantKeys, "a variant", report);
     if (key.scalar == variant) {
-      read_parts(value, model, report);
+      read_parts(value, model, parts, report);
     } else {
-      Model scratch = model;  // a fault in a variant is a fault of the file, whichever variant is asked for
-      read_parts(value, scratch, report);
+      // A fault in a variant is a fault of the file, whichever variant is asked for.
+      Model scratch = base;
+      Parts scratch_parts;
+      read_parts(value, scratch, scratch_parts, report);
     }
   }
 }
@@ -155,8 +199,9 @@ Result<Model> parse_model(std::string_view text, std::string_view file, std::str
     if (const yaml::Node* value = root->find("source"))
       if (const std::string* word = report.word(*value, "source")) model.source = *word;
     if (!root->find("identity")) report.error(root->at, "'identity' is missing: at least the driver");
-    read_parts(*root, model, report);
-    if (const yaml::Node* variants = root->find("variants")) read_variants(*variants, variant, model, report);
+    Parts parts;
+    read_parts(*root, model, parts, report);
+    if (const yaml::Node* variants = root->find("variants")) read_variants(*variants, variant, model, parts, report);
   }
   if (!findings.empty()) return bad_model(to_string(findings.front()), findings.front().file, findings.front().line);
   if (!variant.empty() && std::find(model.variants.begin(), model.variants.end(), variant) == model.variants.end()) {
