@@ -39,7 +39,7 @@ Result<std::vector<LayerSource>> layers_for(const verbena_options& options, cons
   if (options.tables == VERBENA_TABLES_HOST) {
     layers = default_layers(settings.values.quirks_path, settings.privileged);
   } else {
-    layers.push_back(LayerSource{LayerKind::builtin, {}, {}});
+    layers.push_back(default_layers({}, true).front());
   }
   if (options.layer_count != 0 && options.layers == nullptr) {
     return Failure(invalid("layers", "layer_count is not 0, but layers is NULL"));
