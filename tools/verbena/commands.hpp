@@ -17,6 +17,7 @@ void add_caps(CLI::App& app, Run& run);
 void add_explain(CLI::App& app, Run& run);
 void add_quirks(CLI::App& app, Run& run);
 void add_dump(CLI::App& app, Run& run);
+void add_ping(CLI::App& app, Run& run);
 void add_config(CLI::App& app, Run& run);
 
 /// Gives `command` the options that all share: devices, --nic, --port and --json.

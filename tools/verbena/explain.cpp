@@ -15,6 +15,7 @@ struct Words {
   std::vector<std::string> cqs, qps, srqs, mrs;
   std::string policy = "prefer";
   bool rules = false;
+  bool create = false;
 };
 
 /// Reads the requests; the first word that cannot be read is the error.
@@ -81,7 +82,11 @@ int explain_all(const Options& options, const Words& words, const Asked& asked, 
   std::vector<Json> documents;
   int code = kOk;
   for (const Target& target : targets) {
-    const std::vector<Explained> objects = explain(target, asked);
+    if (words.create && !target.device) {
+      complain(target.name + " is a model: nothing can be created on it; leave --create out");
+      return kUsage;
+    }
+    const std::vector<Explained> objects = words.create ? create(target, asked) : explain(target, asked);
     const verbena::Contract& contract = *target.contract;
     Json out;
     out["device"] = to_json(target.id);
@@ -117,8 +122,7 @@ int explain_all(const Options& options, const Words& words, const Asked& asked, 
 }  // namespace
 
 void add_explain(CLI::App& app, Run& run) {
-  CLI::App* command =
-      app.add_subcommand("explain", "Show what a request would be granted, and why");
+  CLI::App* command = app.add_subcommand("explain", "Show what a request would be granted, and why");
   auto options = add_target_options(*command);
   auto words = std::make_shared<Words>();
   const auto list = [&](const char* option, std::vector<std::string>& where, const char* help) {
@@ -133,6 +137,7 @@ void add_explain(CLI::App& app, Run& run) {
   command->add_option("--policy", words->policy, "When a wish cannot be met: require, prefer or allow")
       ->capture_default_str();
   command->add_flag("--rules", words->rules, "Show each rule that was looked at: applied, why not, what beat it");
+  command->add_flag("--create", words->create, "Create the objects on the device too, and show what it returned");
   command->footer(
       "Example: verbena explain --nic e810-roce --qp rc,send_wr=512..4096,send_sge=16,inline=256 -j\n"
       "One device gives one JSON object; several give {\"schema\":1,\"devices\":[...]}. Exit 1 if an object is "

@@ -43,6 +43,10 @@ struct Explained {
 /// Fits every object that is asked for; creates none.
 std::vector<Explained> explain(const Target& target, const Asked& asked);
 
+/// Creates every object on the device, each on its own, and tells what the provider returned. A region is registered
+/// over fresh memory.
+std::vector<Explained> create(const Target& target, const Asked& asked);
+
 Json to_json(const Explained& object);
 std::string to_text(const Explained& object);
 

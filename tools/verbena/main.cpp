@@ -48,6 +48,7 @@ int main(int argc, char** argv) try {
   cli::add_explain(app, run);
   cli::add_quirks(app, run);
   cli::add_dump(app, run);
+  cli::add_ping(app, run);
   cli::add_config(app, run);
   try {
     app.parse(argc, argv);

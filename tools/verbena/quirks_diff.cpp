@@ -113,12 +113,12 @@ verbena::Result<std::shared_ptr<const verbena::QuirkSet>> load(const std::string
   verbena::QuirkOptions options;
   options.strict = true;
   if (word == "builtin") {
-    options.layers.push_back({verbena::LayerKind::builtin, {}, {}});
+    options.layers.push_back(verbena::default_layers({}, true).front());
   } else {
     if (access(word.c_str(), R_OK) != 0) {
       return verbena::Failure(bad_argument("tables", fmt::format("'{}' cannot be read", word)));
     }
-    if (!alone) options.layers.push_back({verbena::LayerKind::builtin, {}, {}});
+    if (!alone) options.layers.push_back(verbena::default_layers({}, true).front());
     options.layers.push_back({alone ? verbena::LayerKind::builtin : verbena::LayerKind::etc, word, {}});
   }
   return verbena::load_quirks(options, verbena::BackendRegistry::builtin());

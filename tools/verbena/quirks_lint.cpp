@@ -40,7 +40,7 @@ verbena::Result<std::vector<verbena::LayerSource>> layers(const Words& words) {
     return verbena::default_layers(settings->values.quirks_path, settings->privileged);
   }
   std::vector<verbena::LayerSource> sources;
-  if (*kind != verbena::LayerKind::builtin) sources.push_back({verbena::LayerKind::builtin, {}, {}});
+  if (*kind != verbena::LayerKind::builtin) sources.push_back(verbena::default_layers({}, true).front());
   for (const std::string& path : words.paths) {
     if (access(path.c_str(), R_OK) != 0) {
       return verbena::Failure(bad_argument("path", fmt::format("'{}' cannot be read", path)));

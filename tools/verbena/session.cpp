@@ -32,7 +32,8 @@ Result<Session> Session::open() {
   verbena::LibraryOptions options;
   options.settings = session.settings_;
   options.log = [](const verbena::LogRecord& record) {
-    if (record.level > verbena::LogLevel::warn) return;
+    // What a device was granted is part of each command's own output.
+    if (record.level > (record.device.empty() ? verbena::LogLevel::warn : verbena::LogLevel::error)) return;
     complain(record.device.empty() ? record.text : record.device + ": " + record.text);
   };
   Result<verbena::Library> library = verbena::Library::create(std::move(options));
