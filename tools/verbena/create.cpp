@@ -83,6 +83,7 @@ std::vector<Explained> create(const Target& target, const Asked& asked) {
       } else {
         object.error = pd.error();
       }
+      note_passings(object, *target.contract);
       objects.push_back(std::move(object));
     }
   };

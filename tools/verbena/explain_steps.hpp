@@ -17,4 +17,7 @@ void finish(Explained& object, const verbena::QpGrant& grant);
 void finish(Explained& object, const verbena::SrqGrant& grant);
 void finish(Explained& object, const verbena::MrGrant& grant);
 
+/// Notes which reserve or rounding of the contract makes more be passed than is granted.
+void note_passings(Explained& object, const verbena::Contract& contract);
+
 }  // namespace cli

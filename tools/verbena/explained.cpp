@@ -94,6 +94,27 @@ void finish(Explained& out, const verbena::MrGrant& grant) {
   take_notes(out, grant);
 }
 
+void note_passings(Explained& object, const verbena::Contract& contract) {
+  const std::optional<verbena::Object> on = verbena::find_object(object.kind);
+  for (const FieldLine& field : object.fields) {
+    const auto found = on ? verbena::find_field(*on, field.field) : std::nullopt;
+    if (!found || !field.granted || field.passed == field.granted) continue;
+    verbena::Domain steps = contract.domain(*found);
+    const std::uint8_t asks = steps.ask_count;
+    std::uint64_t before = *field.granted;
+    steps.ask_count = 0;
+    verbena::ProvenanceIndex by = steps.reserve_by;
+    for (std::uint8_t i = 0;; ++i) {
+      const std::uint64_t after = steps.passed_for(*field.granted);
+      if (after != before) object.passings.push_back({field.field, before, after, contract.provenance(by)});
+      before = after;
+      if (i == asks) break;
+      by = steps.asks[i].by;
+      steps.ask_count = static_cast<std::uint8_t>(i + 1);
+    }
+  }
+}
+
 std::vector<Explained> explain(const Target& target, const Asked& asked) {
   std::vector<Explained> objects;
   const auto each = [&](const auto& requests, auto&& grant_of) {
@@ -102,6 +123,7 @@ std::vector<Explained> explain(const Target& target, const Asked& asked) {
       auto fitted = verbena::fit(request, *target.contract);
       if (fitted) {
         finish(object, grant_of(*fitted));
+        note_passings(object, *target.contract);
       } else {
         object.error = fitted.error();
       }
@@ -139,6 +161,18 @@ Json to_json(const Explained& object) {
   out["adjustments"] = Json::array();
   for (const verbena::Adjustment& adjustment : object.adjustments) out["adjustments"].push_back(to_json(adjustment));
   out["error"] = object.error ? to_json(*object.error) : Json(nullptr);
+  if (!object.passings.empty()) {
+    out["passed_by"] = Json::array();
+    for (const Passing& passing : object.passings) {
+      Json row;
+      row["field"] = passing.field;
+      row["granted"] = passing.from;
+      row["passed"] = passing.to;
+      add_provenance(row, passing.by);
+      row["layer"] = passing.by.layer;
+      out["passed_by"].push_back(std::move(row));
+    }
+  }
   if (!object.ladder.empty()) {
     out["ladder"] = Json::array();
     for (const verbena::LadderStep& step : object.ladder) out["ladder"].push_back(to_json(step));
@@ -158,6 +192,11 @@ std::string to_text(const Explained& object) {
   }
   std::string out = object.title + '\n' + table.text(2);
   for (const verbena::Adjustment& adjustment : object.adjustments) out += "  " + to_string(adjustment) + '\n';
+  for (const Passing& passing : object.passings) {
+    out += fmt::format("  {}: {} becomes {} as passed by {} {} [layer {}, {}:{}]: {} — {}\n", passing.field,
+                       passing.from, passing.to, name(passing.by.set_by), passing.by.rule, passing.by.layer,
+                       passing.by.file, passing.by.line, passing.by.reason, passing.by.source);
+  }
   for (const verbena::LadderStep& step : object.ladder) {
     out += fmt::format("  tried {}: {}{}\n", step.passed,
                        step.errno_value == 0 ? "accepted" : fmt::format("errno {}", step.errno_value),

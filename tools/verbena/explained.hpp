@@ -29,6 +29,13 @@ struct FieldLine {
   std::optional<std::uint64_t> granted, passed, returned;
 };
 
+/// Why more is passed than was granted.
+struct Passing {
+  std::string field;
+  std::uint64_t from = 0, to = 0;
+  verbena::Provenance by;
+};
+
 /// One object: what was asked of the device and what came of it.
 struct Explained {
   std::string kind;   ///< `qp`, `cq`, `srq`, `mr`
@@ -36,6 +43,7 @@ struct Explained {
   Json words;         ///< what is asked besides numbers: type, ops, access
   std::vector<FieldLine> fields;
   std::vector<verbena::Adjustment> adjustments;
+  std::vector<Passing> passings;
   std::vector<verbena::LadderStep> ladder;
   std::optional<verbena::Error> error;
 };
