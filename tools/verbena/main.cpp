@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <exception>
+#include <span>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "nearest.hpp"
 #include "verbena/version.h"
 
 namespace cli {
@@ -35,28 +39,61 @@ int with_targets(const Options& options, const std::function<int(const Session&,
   return work(*session, *targets);
 }
 
-}  // namespace cli
+namespace {
 
-int main(int argc, char** argv) try {
+/// The first word that should be a subcommand and is none; CLI11 would only say that one is required.
+std::string unknown_subcommand(const CLI::App& app, std::span<char*> arguments) {
+  const CLI::App* level = &app;
+  for (const std::string_view word : arguments) {
+    const auto known = level->get_subcommands([](const CLI::App*) { return true; });
+    if (known.empty() || word.starts_with('-')) return {};
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const CLI::App* a) { return a->get_name() == word; });
+    if (found == known.end()) {
+      std::vector<std::string> names;
+      for (const CLI::App* subcommand : known) names.push_back(subcommand->get_name());
+      const std::vector<std::string_view> views(names.begin(), names.end());
+      return fmt::format("'{}' is no subcommand{}; there are {}", word, did_you_mean(word, views),
+                         fmt::join(names, ", "));
+    }
+    level = *found;
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Reads the command line and runs what it asks for.
+int run_command_line(int argc, char** argv) {
   CLI::App app{"Asks RDMA devices what they can really do, and explains it", "verbena"};
   app.set_version_flag("-V,--version", verbena_version());
   app.require_subcommand(1);
   app.footer("Exit codes: 0 ok; 1 something was refused, failed or found; 2 usage; 77 nothing could be tested");
-  cli::Run run;
-  cli::add_devices(app, run);
-  cli::add_caps(app, run);
-  cli::add_explain(app, run);
-  cli::add_quirks(app, run);
-  cli::add_dump(app, run);
-  cli::add_ping(app, run);
-  cli::add_config(app, run);
+  Run run;
+  add_devices(app, run);
+  add_caps(app, run);
+  add_explain(app, run);
+  add_quirks(app, run);
+  add_dump(app, run);
+  add_ping(app, run);
+  add_config(app, run);
+  const std::string unknown =
+      unknown_subcommand(app, std::span(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)));
+  if (!unknown.empty()) {
+    complain(unknown);
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::kOk : cli::kUsage;
+    return app.exit(error) == 0 ? kOk : kUsage;
   }
-  return run ? run() : cli::kUsage;
-} catch (const std::exception& error) {
+  return run ? run() : kUsage;
+}
+
+}  // namespace cli
+
+int main(int argc, char** argv) try { return cli::run_command_line(argc, argv); } catch (const std::exception& error) {
   cli::complain(error.what());
   return cli::kFinding;
 }

@@ -206,9 +206,12 @@ Result<Model> parse_model(std::string_view text, std::string_view file, std::str
   if (!findings.empty()) return bad_model(to_string(findings.front()), findings.front().file, findings.front().line);
   if (!variant.empty() && std::find(model.variants.begin(), model.variants.end(), variant) == model.variants.end()) {
     std::vector<std::string_view> known(model.variants.begin(), model.variants.end());
-    return bad_model(fmt::format("{} has no variant '{}'; it has {}{}", model.name, variant,
-                                 known.empty() ? "none" : quirks::join(known), quirks::did_you_mean(variant, known)),
-                     std::string{file});
+    auto refusal =
+        bad_model(fmt::format("{} has no variant '{}'; it has {}{}", model.name, variant,
+                              known.empty() ? "none" : quirks::join(known), quirks::did_you_mean(variant, known)),
+                  std::string{file});
+    refusal.value().kind = ErrorKind::no_device;  // a name that is not there, as an unknown model's
+    return refusal;
   }
   if (!variant.empty()) model.name += fmt::format("@{}", variant);
   model.device.model = model.name;

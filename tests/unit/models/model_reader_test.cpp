@@ -123,7 +123,7 @@ TEST(Model, AVariantOverlaysWhatItNamesAndNothingElse) {
 TEST(Model, AnUnknownVariantNamesTheNearest) {
   const auto model = parse_model(kModel, "some.yaml", "newr");
   ASSERT_FALSE(model);
-  EXPECT_EQ(model.error().kind, ErrorKind::bad_table);
+  EXPECT_EQ(model.error().kind, ErrorKind::no_device);
   EXPECT_THAT(model.error().text, AllOf(HasSubstr("no variant 'newr'"), HasSubstr("did you mean 'newer'?")));
 }
 
