@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # control_path_callgrind.sh SUBJECT: instructions that Verbena adds to a control call, over the same call made by the
-# verbs table alone on a scripted device. Limits: 300 for a modify or a query, 3000 each for a create and a destroy (6000
-# for the two). Counted at two sizes, so that start-up does not count.
+# verbs table alone on a scripted device. Counted at two sizes, so that start-up does not count. What is allowed: 300 for
+# a modify or a query, 3000 each for a create and a destroy, and 5% of the verb itself where that is more. `round` is
+# RESET, INIT, RTR, RTS and RESET, which take 3.3, 13.6, 3.3 and 54.6 thousand instructions on the kernel's rxe:
+# 300 + 680 + 300 + 2700.
 set -euo pipefail
 subject=${1:?usage: control_path_callgrind.sh SUBJECT}
 small=200 large=2200
@@ -25,7 +27,7 @@ per_call() { # WHAT: instructions of one call
 
 verdict=0
 printf '%-16s %10s %10s %12s %8s\n' call raw verbena difference limit
-for row in modify:300 query:300 create_destroy:6000; do
+for row in modify:300 round:3980 query:300 create_destroy:6000; do
   call=${row%:*} limit=${row#*:}
   raw=$(per_call "raw.$call")
   ours=$(per_call "verbena.$call")

@@ -8,6 +8,7 @@
 
 #include "objects/refusal.hpp"
 #include "qp/qp_state.hpp"
+#include "qp/settle_plan.hpp"
 #include "verbena/errno_family.hpp"
 #include "verbena/transition.hpp"
 #include "verbena/verbs.hpp"
@@ -82,61 +83,57 @@ Result<void> Qp::State::send_as_told(ibv_qp_attr& attr, int mask) {
   return {};
 }
 
-Result<TransitionNotes> Qp::State::move(const ibv_qp_attr& attr, QpAttributes given, Policy policy,
-                                        std::uint8_t at_least_dest) {
+Result<TransitionNotes> Qp::State::move(TransitionPlan& plan, Policy policy, std::uint8_t at_least_dest) {
   if (device().gone()) return gone(device());
-  Result<TransitionPlan> plan = plan_transition({.type = type,
-                                                 .from = state,
-                                                 .to = attr.qp_state,
-                                                 .attr = attr,
-                                                 .given = given,
-                                                 .port = port,
-                                                 .min_rnr_timer = min_rnr_timer,
-                                                 .policy = policy},
-                                                *contract);
-  if (!plan) {
+  const Edge edge{.type = type,
+                  .from = state,
+                  .to = plan.attr.qp_state,
+                  .port = port,
+                  .min_rnr_timer = min_rnr_timer,
+                  .policy = policy};
+  if (auto error = settle_plan(edge, *contract, plan)) {
     CountersState::add(device().counters.transitions_refused);
-    return Failure(std::move(plan.error()));
+    return Failure(std::move(*error));
   }
-  if (!plan->issue) return TransitionNotes{};
-  const auto sent = [&plan](QpAttributes bit) { return (plan->mask & bit) != 0; };
+  if (!plan.issue) return TransitionNotes{};
+  const auto sent = [&plan](QpAttributes bit) { return (plan.mask & bit) != 0; };
 
   // The ledger comes before the device: the second queue pair of an ionic would get a bare EINVAL (Mooncake #3977).
   if (sent(IBV_QP_MAX_DEST_RD_ATOMIC)) {
-    const std::uint8_t wanted = plan->attr.max_dest_rd_atomic;
+    const std::uint8_t wanted = plan.attr.max_dest_rd_atomic;
     const Result<std::uint8_t> reserved = reserve_responder(wanted, policy == Policy::require ? wanted : at_least_dest);
     if (!reserved) {
       CountersState::add(device().counters.transitions_refused);
       return Failure(reserved.error());
     }
     if (*reserved < wanted) {
-      plan->adjustments.push_back({.field = "max_dest_rd_atomic",
-                                   .asked = wanted,
-                                   .granted = *reserved,
-                                   .kind = AdjustmentKind::reduced,
-                                   .by = budget_provenance()});
-      plan->attr.max_dest_rd_atomic = *reserved;
+      plan.adjustments.push_back({.field = "max_dest_rd_atomic",
+                                  .asked = wanted,
+                                  .granted = *reserved,
+                                  .kind = AdjustmentKind::reduced,
+                                  .by = budget_provenance()});
+      plan.attr.max_dest_rd_atomic = *reserved;
     }
   }
-  if (const int error = verbs().modify_qp(raw, plan->attr, static_cast<int>(plan->mask)); error != 0) {
+  if (const int error = verbs().modify_qp(raw, plan.attr, static_cast<int>(plan.mask)); error != 0) {
     if (sent(IBV_QP_MAX_DEST_RD_ATOMIC) && !facts) device().ledger.release_responder(this);
-    return Failure(modify_refused(plan->attr, plan->mask, error));
+    return Failure(modify_refused(plan.attr, plan.mask, error));
   }
   CountersState::add(device().counters.transitions);
-  if (sent(IBV_QP_MIN_RNR_TIMER)) min_rnr_timer = plan->attr.min_rnr_timer;
-  if (sent(IBV_QP_TIMEOUT)) timeout = plan->attr.timeout;
-  if (sent(IBV_QP_RETRY_CNT)) retry_cnt = plan->attr.retry_cnt;
-  if (sent(IBV_QP_PORT)) port = plan->attr.port_num;
-  state = plan->attr.qp_state;
+  if (sent(IBV_QP_MIN_RNR_TIMER)) min_rnr_timer = plan.attr.min_rnr_timer;
+  if (sent(IBV_QP_TIMEOUT)) timeout = plan.attr.timeout;
+  if (sent(IBV_QP_RETRY_CNT)) retry_cnt = plan.attr.retry_cnt;
+  if (sent(IBV_QP_PORT)) port = plan.attr.port_num;
+  state = plan.attr.qp_state;
   if (state == IBV_QPS_RESET) {
     ++generation;
     facts.reset();
     device().ledger.release_responder(this);
   }
   if (policy != Policy::allow) {
-    for (const Adjustment& adjustment : plan->adjustments) device().log(LogLevel::warn, to_string(adjustment));
+    for (const Adjustment& adjustment : plan.adjustments) device().log(LogLevel::warn, to_string(adjustment));
   }
-  return std::move(plan->adjustments);
+  return std::move(plan.adjustments);
 }
 
 }  // namespace verbena

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -23,10 +24,20 @@ constexpr double kSlack = 1e-9;
 bool covers(double have, double wish) {
   return have >= wish * (1 - kSlack);
 }
-
-double ack_milliseconds(unsigned code) {
-  return std::ldexp(0.004096, static_cast<int>(std::min(code, kLastCode)));
+bool covers_not(double have, double wish) {
+  return !covers(have, wish);
 }
+
+// 4.096 us x 2^code.
+constexpr std::array<double, 32> kAckTimeouts = [] {
+  std::array<double, 32> table{};
+  double milliseconds = 0.004096;
+  for (double& entry : table) {
+    entry = milliseconds;
+    milliseconds *= 2;
+  }
+  return table;
+}();
 
 Failure out_of_range(const char* field, Milliseconds wish, Milliseconds shortest, Milliseconds longest) {
   return Failure(Error{.kind = ErrorKind::invalid_request,
@@ -52,20 +63,21 @@ WorstStall bounded(Milliseconds one_try, unsigned tries, const std::string& also
 
 Result<AckTimeoutCode> ack_timeout_code(Milliseconds wish) {
   if (wish == kForever) return AckTimeoutCode{0};
-  if (wish.count() > 0) {
-    double have = ack_milliseconds(1);
-    for (unsigned code = 1; code <= kLastCode; ++code, have *= 2) {
-      if (covers(have, wish.count())) return static_cast<AckTimeoutCode>(code);
-    }
+  if (wish.count() > 0 && covers(kAckTimeouts[kLastCode], wish.count())) {
+    // The smallest power of two that covers so many units of 4.096 us.
+    const double units = wish.count() * (1 - kSlack) / kAckTimeouts[0];
+    auto whole = static_cast<std::uint64_t>(units);
+    if (static_cast<double>(whole) < units) ++whole;
+    const auto code = static_cast<unsigned>(std::bit_width(whole > 0 ? whole - 1 : 0));
+    return static_cast<AckTimeoutCode>(std::max(code, 1U));
   }
   return out_of_range("timeout", wish, duration(AckTimeoutCode{1}), duration(AckTimeoutCode{31}));
 }
 
 Result<RnrTimerCode> rnr_timer_code(Milliseconds wish) {
   if (wish.count() > 0) {
-    for (unsigned code = 1; code <= kLastCode; ++code) {
-      if (covers(kRnrTimers[code], wish.count())) return static_cast<RnrTimerCode>(code);
-    }
+    const auto* const shortest = std::lower_bound(kRnrTimers.begin() + 1, kRnrTimers.end(), wish.count(), covers_not);
+    if (shortest != kRnrTimers.end()) return static_cast<RnrTimerCode>(shortest - kRnrTimers.begin());
     if (covers(kRnrTimers[0], wish.count())) return RnrTimerCode{0};
   }
   return out_of_range("min_rnr_timer", wish, duration(RnrTimerCode{1}), duration(RnrTimerCode{0}));
@@ -73,7 +85,7 @@ Result<RnrTimerCode> rnr_timer_code(Milliseconds wish) {
 
 Milliseconds duration(AckTimeoutCode code) noexcept {
   const auto number = static_cast<unsigned>(code);
-  return number == 0 ? kForever : Milliseconds(ack_milliseconds(number));
+  return number == 0 ? kForever : Milliseconds(kAckTimeouts[std::min(number, kLastCode)]);
 }
 
 Milliseconds duration(RnrTimerCode code) noexcept {

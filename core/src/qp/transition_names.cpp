@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -83,10 +85,8 @@ std::uint32_t mtu_bytes(ibv_mtu mtu) noexcept {
 }
 
 std::optional<ibv_mtu> mtu_within(std::uint64_t bytes) noexcept {
-  for (const ibv_mtu mtu : {IBV_MTU_4096, IBV_MTU_2048, IBV_MTU_1024, IBV_MTU_512, IBV_MTU_256}) {
-    if (mtu_bytes(mtu) <= bytes) return mtu;
-  }
-  return std::nullopt;
+  if (bytes < 256) return std::nullopt;
+  return static_cast<ibv_mtu>(std::min(static_cast<int>(std::bit_width(bytes)) - 8, int{IBV_MTU_4096}));
 }
 
 }  // namespace verbena

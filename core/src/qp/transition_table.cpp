@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -92,17 +93,37 @@ constexpr std::array kTable{
 };
 // clang-format on
 
+constexpr std::size_t kTypes = 3;
+constexpr std::size_t kStates = 7;
+constexpr std::uint8_t kNone = 0xff;
+
+// Which row an edge has, so that looking one up costs no search.
+constexpr auto kRowOf = [] {
+  std::array<std::array<std::array<std::uint8_t, kStates>, kStates>, kTypes> rows{};
+  for (std::size_t type = 0; type < kTypes; ++type) {
+    for (std::size_t from = 0; from < kStates; ++from) {
+      for (std::size_t to = 0; to < kStates; ++to) {
+        rows[type][from][to] = kNone;
+        for (std::size_t i = kTable.size(); i-- > 0;) {
+          const Row& row = kTable[i];
+          if ((row.types >> type & row.from >> from & row.to >> to & 1U) != 0) {
+            rows[type][from][to] = static_cast<std::uint8_t>(i);
+          }
+        }
+      }
+    }
+  }
+  return rows;
+}();
+
 }  // namespace
 
 std::optional<TransitionRow> find_transition(QpType type, ibv_qp_state from, ibv_qp_state to) noexcept {
-  const auto known = [](ibv_qp_state state) { return state >= IBV_QPS_RESET && state <= IBV_QPS_ERR; };
-  if (!known(from) || !known(to)) return std::nullopt;
-  for (const Row& row : kTable) {
-    if ((row.types & bit(type)) != 0 && (row.from & bit(from)) != 0 && (row.to & bit(to)) != 0) {
-      return TransitionRow{type, from, to, row.required, row.optional};
-    }
-  }
-  return std::nullopt;
+  const auto index = [](auto value) { return static_cast<std::size_t>(value); };
+  if (index(type) >= kTypes || index(from) >= kStates || index(to) >= kStates) return std::nullopt;
+  const std::uint8_t row = kRowOf[index(type)][index(from)][index(to)];
+  if (row == kNone) return std::nullopt;
+  return TransitionRow{type, from, to, kTable[row].required, kTable[row].optional};
 }
 
 }  // namespace verbena
