@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <cerrno>
+
 #include "verbena/result.hpp"
 
 namespace cli {
@@ -13,19 +15,13 @@ enum ExitCode : int {
   kNothingTested = 77  ///< no device, or none that this process may open
 };
 
-/// The worse of two results of one run: a finding stands over a wrong name, a wrong name over nothing tested.
-inline int worse(int left, int right) noexcept {
-  for (const int code : {kFinding, kUsage, kNothingTested}) {
-    if (left == code || right == code) return code;
-  }
-  return kOk;
-}
-
 inline int exit_code(const verbena::Error& error) noexcept {
   switch (error.kind) {
     case verbena::ErrorKind::invalid_request:
-    case verbena::ErrorKind::no_device:
       return kUsage;
+    // ENODEV or none: no device or model of that name. Else the device is there and cannot be reached.
+    case verbena::ErrorKind::no_device:
+      return error.errno_value == 0 || error.errno_value == ENODEV ? kUsage : kNothingTested;
     case verbena::ErrorKind::permission:
     case verbena::ErrorKind::device_gone:
       return kNothingTested;
