@@ -10,7 +10,8 @@
 #include "verbena/pd.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// An address handle: where a UD send goes. Must outlive the completion of every send that names it. Thread-safe, but
 /// for move and release.
@@ -44,3 +45,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <span>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// How a device acts where others act otherwise. A rule sets one with `set: {flag: value}`.
 enum class Behaviour : std::uint8_t {
@@ -90,3 +91,4 @@ std::optional<Behaviour> find_behaviour(std::string_view name) noexcept;
 std::optional<Choice> find_choice(std::string_view name) noexcept;
 
 }  // namespace verbena
+#pragma GCC visibility pop

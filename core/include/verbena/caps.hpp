@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A number or bit set that a device says of itself. Named as in ibv_device_attr_ex, mlx5dv_context and friends.
 // clang-format off: grouped by hand
@@ -91,3 +92,4 @@ struct Caps {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 #include "verbena/ownership.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Which CQ has something to poll.
 struct CqEvent {
@@ -51,3 +52,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

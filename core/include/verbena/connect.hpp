@@ -9,7 +9,8 @@
 #include "verbena/qp_facts.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What both sides compute alike from their two facts.
 struct Agreement {
@@ -59,3 +60,4 @@ Result<TransitionNotes> connect(Qp& qp, const QpFacts& peer, std::chrono::millis
 Result<TransitionNotes> connect_pair(Qp& one, Qp& other, std::chrono::milliseconds within);
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -17,7 +17,8 @@
 #include "verbena/joint.hpp"
 #include "verbena/provenance.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Index of a Provenance in its contract. 0 is `declared`.
 using ProvenanceIndex = std::uint16_t;
@@ -119,3 +120,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What a device object did so far; pulled, never pushed.
 struct CountersSnapshot {
@@ -21,3 +22,4 @@ struct CountersSnapshot {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

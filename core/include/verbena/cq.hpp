@@ -13,7 +13,8 @@
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A completion queue. Control calls are thread-safe; polling is the caller's own through raw(), as libibverbs says.
 /// Its queue pairs keep it alive.
@@ -59,3 +60,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -13,7 +13,8 @@
 
 struct ibv_context;
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 class Pd;
 class Verbs;
@@ -48,3 +49,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 enum class Transport : std::uint8_t { unknown, infiniband, roce_v2, iwarp, unspecified };
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet };
@@ -74,3 +75,4 @@ struct DeviceId {
 std::string to_string(const DeviceId& id);
 
 }  // namespace verbena
+#pragma GCC visibility pop

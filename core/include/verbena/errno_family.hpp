@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What an errno of a verbs call means, as far as it can be told without knowing the driver. One situation has many
 /// errnos: "too big" is EINVAL on most drivers, ENOMEM on siw and mlx5's kernel part, E2BIG on cxgb4, EIO on erdma,
@@ -40,3 +41,4 @@ bool may_be_too_much(int errno_value) noexcept;
 std::string_view errno_name(int errno_value) noexcept;
 
 }  // namespace verbena
+#pragma GCC visibility pop

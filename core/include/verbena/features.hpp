@@ -6,7 +6,8 @@
 #include <span>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// How a device comes by a feature.
 enum class Support : std::uint8_t {
@@ -58,3 +59,4 @@ std::optional<Feature> find_feature(std::string_view name) noexcept;
 bool has_substitute(Feature feature) noexcept;
 
 }  // namespace verbena
+#pragma GCC visibility pop

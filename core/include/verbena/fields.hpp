@@ -6,7 +6,8 @@
 #include <span>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What a limit, feature or flag is about; a table's `on:` key uses these names.
 enum class Object : std::uint8_t { device, port, pd, cq, qp, srq, mr, mw, ah, data };
@@ -85,3 +86,4 @@ std::optional<Field> find_field(Object object, std::string_view name) noexcept;
 std::optional<Object> find_object(std::string_view name) noexcept;
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What a backend needs to make the QP besides the numbers in the grant.
 struct QpFit {
@@ -37,3 +38,4 @@ std::uint64_t cq_entries_needed(std::span<const QpGrant> senders, std::span<cons
                                 std::span<const SrqGrant> shared_receivers = {}) noexcept;
 
 }  // namespace verbena
+#pragma GCC visibility pop

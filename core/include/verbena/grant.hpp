@@ -14,7 +14,8 @@
 #include "verbena/provenance.hpp"
 #include "verbena/request.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 enum class AdjustmentKind : std::uint8_t {
   reduced,          ///< less than asked
@@ -101,3 +102,4 @@ struct MrGrant : GrantNotes {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 
 #include "verbena/request.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What shares a ring: the things of a QP that compete for the same bytes.
 struct QueueShape {
@@ -58,3 +59,4 @@ struct Joint {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

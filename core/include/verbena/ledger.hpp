@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Who holds how much of a device-wide budget.
 struct LedgerEntry {
@@ -25,3 +26,4 @@ struct LedgerSnapshot {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -16,7 +16,8 @@
 
 struct ibv_context;
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 class Verbs;
 
@@ -72,3 +73,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

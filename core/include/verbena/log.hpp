@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What each level is for. The library never prints: records go to the caller's sink, or nowhere.
 enum class LogLevel : std::uint8_t {
@@ -28,3 +29,4 @@ struct LogRecord {
 using LogSink = std::function<void(const LogRecord&)>;
 
 }  // namespace verbena
+#pragma GCC visibility pop

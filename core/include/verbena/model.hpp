@@ -10,7 +10,8 @@
 #include "verbena/quirks.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A NIC as data: what `verbena dump` writes and `--nic` reads.
 struct Model {
@@ -40,3 +41,4 @@ Result<Model> parse_model(std::string_view text, std::string_view file, std::str
 std::string write_model(const DeviceId& device, const Caps& caps, bool redact);
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -13,7 +13,8 @@
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A memory region. Keys are inline reads. Thread-safe, but for move and release; the memory itself stays the caller's
 /// and must outlive the region.
@@ -54,3 +55,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

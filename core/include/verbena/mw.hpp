@@ -9,7 +9,8 @@
 #include "verbena/pd.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A memory window; binding goes through the queue pair (ibv_bind_mw for type 1, a work request for type 2).
 /// Thread-safe, but for move and release.
@@ -40,3 +41,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

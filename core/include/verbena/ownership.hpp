@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Whether an adopted handle is destroyed with the object that adopted it.
 enum class Ownership : std::uint8_t {
@@ -12,3 +13,4 @@ enum class Ownership : std::uint8_t {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -10,7 +10,8 @@
 #include "verbena/ownership.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A protection domain. Like every object here it is never null until it is moved from or released, keeps its device
 /// open, and is destroyed once neither it nor a child of it is left. Thread-safe, but for move and release.
@@ -40,3 +41,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -10,7 +10,8 @@
 
 // The data path: inline, through the context's own operations, with no lock, allocation, virtual call or exception.
 // As thread-safe as verbs themselves are.
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What a post came to, the same on every driver.
 template <class WorkRequest>
@@ -73,3 +74,4 @@ PostFault post_fault(const PostSendResult& result, const QpGrant& grant) noexcep
 PostFault post_fault(const PostRecvResult& result, const QpGrant& grant) noexcept;
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Who fixed a value.
 enum class SetBy : std::uint8_t {
@@ -47,3 +48,4 @@ struct Provenance {
 std::string to_string(const Provenance& provenance);
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -20,7 +20,8 @@
 #include "verbena/timers.hpp"
 #include "verbena/transition.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Where a queue pair's completions go and its receives come from.
 struct QpQueues {
@@ -139,3 +140,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 #include "verbena/request.hpp"
 #include "verbena/timers.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What one side must know of the other's queue pair to connect to it. A value: hand it over by whatever means there
 /// are; both sides then compute the same agreement from the two.
@@ -59,3 +60,4 @@ struct ConnectWish {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -14,7 +14,8 @@
 #include "verbena/device_id.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 class BackendRegistry;
 
@@ -119,3 +120,4 @@ Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
 std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegistry& registry);
 
 }  // namespace verbena
+#pragma GCC visibility pop

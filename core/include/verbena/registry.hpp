@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 class Backend;
 struct JointFormula;
@@ -30,3 +31,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What may be done when a wish cannot be met.
 enum class Policy : std::uint8_t {
@@ -100,3 +101,4 @@ struct MrRequest {
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

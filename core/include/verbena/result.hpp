@@ -10,7 +10,8 @@
 
 #include "verbena/provenance.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What went wrong, for code to branch on; the text is for people and is never parsed.
 enum class ErrorKind : std::uint8_t {
@@ -51,3 +52,4 @@ using Result = tl::expected<T, Error>;
 using Failure = tl::unexpected<Error>;
 
 }  // namespace verbena
+#pragma GCC visibility pop

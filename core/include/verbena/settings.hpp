@@ -10,7 +10,8 @@
 #include "verbena/quirks.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Wishes of a site, as opposed to facts about devices. Environment over /etc/verbena/site.yaml over what is built in.
 struct Settings {
@@ -44,3 +45,4 @@ Result<LoadedSettings> load_settings(std::string_view site_file, std::span<const
                                      bool privileged);
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// A receive queue that several queue pairs share. Thread-safe, but for move and release.
 class Srq {
@@ -46,3 +47,4 @@ private:
 };
 
 }  // namespace verbena
+#pragma GCC visibility pop

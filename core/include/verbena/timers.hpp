@@ -9,7 +9,8 @@
 #include "verbena/contract.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Timers are asked for in milliseconds, and fractions of one.
 using Milliseconds = std::chrono::duration<double, std::milli>;
@@ -63,3 +64,4 @@ WorstStall worst_receiver_stall(RnrTimerCode timer, std::uint8_t rnr_retry, cons
 std::string to_string(Milliseconds value);
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -15,7 +15,8 @@
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// Attribute bits of ibv_modify_qp (IBV_QP_*), as verbs' enum holds them.
 using QpAttributes = std::uint32_t;
@@ -73,3 +74,4 @@ struct TransitionPlan {
 Result<TransitionPlan> plan_transition(const TransitionRequest& request, const Contract& contract);
 
 }  // namespace verbena
+#pragma GCC visibility pop

@@ -19,7 +19,8 @@ struct rdma_conn_param;
 struct rdma_addrinfo;
 struct sockaddr;
 
-namespace [[gnu::visibility("default")]] verbena {
+#pragma GCC visibility push(default)
+namespace verbena {
 
 /// What a call that makes something gives: the handle, or null and why.
 template <class T>
@@ -252,3 +253,4 @@ protected:
 std::shared_ptr<Verbs> real_verbs();
 
 }  // namespace verbena
+#pragma GCC visibility pop
