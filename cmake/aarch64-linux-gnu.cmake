@@ -19,7 +19,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 
-set(libraries "${VERBENA_SYSROOT}/usr/lib/aarch64-linux-gnu")
+# Unpacked, not installed, /lib is a folder beside /usr/lib; libnl is there.
+set(libraries "${VERBENA_SYSROOT}/usr/lib/aarch64-linux-gnu:${VERBENA_SYSROOT}/lib/aarch64-linux-gnu")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
 set(CMAKE_CROSSCOMPILING_EMULATOR

@@ -19,12 +19,12 @@ class Ah {
 public:
   /// Errors: unsupported where user space cannot make one, invalid_request for a port the device has not or for an
   /// address that needs a GRH and has none (RoCE always does), no_memory, device_gone, refused.
-  static Result<Ah> create(const Pd& pd, const ibv_ah_attr& attr);
+  [[nodiscard]] static Result<Ah> create(const Pd& pd, const ibv_ah_attr& attr);
   /// The way back to the sender of a receive. `grh` is the first 40 bytes of what was received, null where wc.wc_flags
   /// has no IBV_WC_GRH. Errors: as create.
-  static Result<Ah> create_from_wc(const Pd& pd, const ibv_wc& wc, ibv_grh* grh, std::uint8_t port);
+  [[nodiscard]] static Result<Ah> create_from_wc(const Pd& pd, const ibv_wc& wc, ibv_grh* grh, std::uint8_t port);
   /// Error: invalid_request for null or for another context's handle.
-  static Result<Ah> adopt(const Pd& pd, ibv_ah* ah, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Ah> adopt(const Pd& pd, ibv_ah* ah, Ownership ownership = Ownership::taken);
 
   Ah(Ah&&) noexcept = default;
   Ah& operator=(Ah&&) noexcept = default;

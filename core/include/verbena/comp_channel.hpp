@@ -22,10 +22,10 @@ struct CqEvent {
 class CompChannel {
 public:
   /// Errors: device_gone, no_memory, refused.
-  static Result<CompChannel> create(const Device& device);
+  [[nodiscard]] static Result<CompChannel> create(const Device& device);
   /// Error: invalid_request for null or for a handle of another context.
-  static Result<CompChannel> adopt(const Device& device, ibv_comp_channel* channel,
-                                   Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<CompChannel> adopt(const Device& device, ibv_comp_channel* channel,
+                                                 Ownership ownership = Ownership::taken);
 
   CompChannel(CompChannel&&) noexcept = default;
   CompChannel& operator=(CompChannel&&) noexcept = default;
@@ -35,9 +35,9 @@ public:
   int descriptor() const noexcept { return raw_->fd; }
   /// Waits for one event, at most `timeout_ms` (-1: without limit), and acknowledges it, so that destroying the CQ
   /// never waits for it. Arm the CQ again before it is polled. Errors: timeout, device_gone, io.
-  Result<CqEvent> wait(int timeout_ms) const;
+  [[nodiscard]] Result<CqEvent> wait(int timeout_ms) const;
   /// From now on wait() does not block in the kernel, whoever else takes the event first.
-  Result<void> set_nonblocking(bool nonblocking) const;
+  [[nodiscard]] Result<void> set_nonblocking(bool nonblocking) const;
   Device device() const noexcept;
   /// The caller destroys the handle from now on, after the CQs that use it.
   ibv_comp_channel* release() noexcept;

@@ -23,7 +23,7 @@ struct Agreement {
 };
 
 /// Error: invalid_request naming the fact that does not fit (version, type, transport, no rdma_cm on one side).
-Result<Agreement> agree(const QpFacts& own, const QpFacts& peer);
+[[nodiscard]] Result<Agreement> agree(const QpFacts& own, const QpFacts& peer);
 
 /// A connection under way, driven by progress(); no thread stands behind it. Shares the queue pair, which may be moved
 /// meanwhile. One thread at a time.
@@ -36,7 +36,7 @@ public:
   /// Does what can be done without waiting for the peer: true once the queue pair is in RTS. Over rdma_cm the kernel's
   /// own TCP connect waits inside, for as long as TCP does. Errors: timeout, those of agree(), refused (with rdma_cm's
   /// event and status).
-  Result<bool> progress();
+  [[nodiscard]] Result<bool> progress();
   /// Becomes readable when progress() has something to do; -1 when there is nothing to wait for.
   int descriptor() const noexcept;
   /// What was lowered on the way, the same as the transitions report.
@@ -50,14 +50,14 @@ private:
 };
 
 /// Begins to connect; nothing is sent before progress(). Errors: those of agree() and of Qp::facts().
-Result<Connecting> start_connect(Qp& qp, const QpFacts& peer, std::chrono::milliseconds within);
+[[nodiscard]] Result<Connecting> start_connect(Qp& qp, const QpFacts& peer, std::chrono::milliseconds within);
 
 /// Connects: after it returns the queue pair is in RTS (UD: ready for any peer). The peer must do the same with this
 /// side's facts, at the same time where rdma_cm connects. Errors: timeout, and those of start_connect and progress.
-Result<TransitionNotes> connect(Qp& qp, const QpFacts& peer, std::chrono::milliseconds within);
+[[nodiscard]] Result<TransitionNotes> connect(Qp& qp, const QpFacts& peer, std::chrono::milliseconds within);
 
 /// Connects two queue pairs of this process from one thread. Errors: as connect.
-Result<TransitionNotes> connect_pair(Qp& one, Qp& other, std::chrono::milliseconds within);
+[[nodiscard]] Result<TransitionNotes> connect_pair(Qp& one, Qp& other, std::chrono::milliseconds within);
 
 }  // namespace verbena
 #pragma GCC visibility pop

@@ -23,10 +23,10 @@ public:
   /// Fits, creates, reads back, and steps down within the floor where the device refuses what its contract allows.
   /// `cq_context` comes back with each event of the channel. Errors: those of fit(), no_memory (with the lock limit and
   /// the need), device_gone, refused (with every try).
-  static Result<Cq> create(const Device& device, const CqRequest& request, const CompChannel* channel = nullptr,
-                           void* cq_context = nullptr);
+  [[nodiscard]] static Result<Cq> create(const Device& device, const CqRequest& request,
+                                         const CompChannel* channel = nullptr, void* cq_context = nullptr);
   /// The grant is built from what the handle says. Error: invalid_request for null or for another context's handle.
-  static Result<Cq> adopt(const Device& device, ibv_cq* cq, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Cq> adopt(const Device& device, ibv_cq* cq, Ownership ownership = Ownership::taken);
 
   Cq(Cq&&) noexcept = default;
   Cq& operator=(Cq&&) noexcept = default;
@@ -40,11 +40,11 @@ public:
 
   /// After it returns the CQ holds the granted number. No other thread may poll meanwhile. Errors: unsupported where
   /// the device has no resize, limit when fewer entries than outstanding ones are asked for, those of create().
-  Result<CqGrant> resize(const Wish& cqe, Policy policy = Policy::prefer) const;
+  [[nodiscard]] Result<CqGrant> resize(const Wish& cqe, Policy policy = Policy::prefer) const;
   /// One event for `count` completions or after `microseconds`, whichever comes first. Errors: unsupported, limit.
-  Result<void> moderate(std::uint16_t count, std::uint16_t microseconds) const;
+  [[nodiscard]] Result<void> moderate(std::uint16_t count, std::uint16_t microseconds) const;
   /// The next completion (or the next solicited or failed one) raises an event of the channel. Error: refused.
-  Result<void> arm(bool solicited_only = false) const;
+  [[nodiscard]] Result<void> arm(bool solicited_only = false) const;
   Device device() const noexcept;
   /// The caller destroys the handle from now on, after the queue pairs that use it.
   ibv_cq* release() noexcept;

@@ -29,8 +29,8 @@ public:
   /// What the device said when it was probed. Counts that shrink with use are asked anew by contract().
   const Caps& caps() const noexcept;
   /// The contract of one port (from 1) under the rules in force now. Error: invalid_request for a port it has not.
-  Result<std::shared_ptr<const Contract>> contract(std::uint8_t port = 1) const;
-  Result<Pd> alloc_pd() const;
+  [[nodiscard]] Result<std::shared_ptr<const Contract>> contract(std::uint8_t port = 1) const;
+  [[nodiscard]] Result<Pd> alloc_pd() const;
   /// Budgets that this device's QPs share (read/atomic responder resources, total work requests).
   LedgerSnapshot ledger() const;
   CountersSnapshot counters() const;

@@ -22,10 +22,10 @@ struct QpFit {
 /// Fails with the attribute's name, the asked value, the limit and who set it.
 /// Order when a ring's competitors do not all fit: request.give_way (inline bytes, then depth, then SGEs). A wish that
 /// is raised never lowers its own grant nor raises another's; fitting a grant again changes nothing.
-Result<QpFit> fit(const QpRequest& request, const Contract& contract);
-Result<CqGrant> fit(const CqRequest& request, const Contract& contract);
-Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract);
-Result<MrGrant> fit(const MrRequest& request, const Contract& contract);
+[[nodiscard]] Result<QpFit> fit(const QpRequest& request, const Contract& contract);
+[[nodiscard]] Result<CqGrant> fit(const CqRequest& request, const Contract& contract);
+[[nodiscard]] Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract);
+[[nodiscard]] Result<MrGrant> fit(const MrRequest& request, const Contract& contract);
 
 /// Ring memory in bytes that a granted QP needs by its contract's formulas; 0 where no formula is known.
 std::uint64_t ring_bytes(const QpGrant& grant, const Contract& contract) noexcept;

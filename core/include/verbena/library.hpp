@@ -41,27 +41,27 @@ struct ListedDevice {
 class Library {
 public:
   /// Reads the tables. Fails on a broken built-in layer, or any broken layer when settings say strict.
-  static Result<Library> create(LibraryOptions options = {});
+  [[nodiscard]] static Result<Library> create(LibraryOptions options = {});
 
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
   ~Library();
 
   /// Every RDMA device of the host, openable or not. An empty list is an answer, not an error.
-  Result<std::vector<ListedDevice>> devices() const;
+  [[nodiscard]] Result<std::vector<ListedDevice>> devices() const;
 
   /// Opens and probes; a second open of the same registered device takes its caps from the cache.
   /// Errors: no_device (with the names there are, and the nearest), permission, device_gone.
-  Result<Device> open(std::string_view name) const;
+  [[nodiscard]] Result<Device> open(std::string_view name) const;
 
   /// Takes a context that the caller opened and goes on to own: never closed by Verbena.
-  Result<Device> adopt(ibv_context* context) const;
+  [[nodiscard]] Result<Device> adopt(ibv_context* context) const;
 
   /// The rules in force now; shared, immutable.
   std::shared_ptr<const QuirkSet> quirks() const;
   /// Reads all layers anew and swaps the whole set at once. Objects that exist keep their contract. A layer that fails
   /// keeps its last good rules, and says so in the report.
-  Result<std::shared_ptr<const QuirkSet>> reload();
+  [[nodiscard]] Result<std::shared_ptr<const QuirkSet>> reload();
 
   const Settings& settings() const noexcept;
   const BackendRegistry& backends() const noexcept;

@@ -31,10 +31,10 @@ std::vector<std::string> builtin_models();
 
 /// `name`, `name@variant` of a model in this build, or a path to a file (anything with a slash or ending in .yaml).
 /// An unknown name is refused with the nearest known one.
-Result<Model> load_model(std::string_view name_or_path);
+[[nodiscard]] Result<Model> load_model(std::string_view name_or_path);
 
 /// Reads one model from text; `file` is shown in errors.
-Result<Model> parse_model(std::string_view text, std::string_view file, std::string_view variant = {});
+[[nodiscard]] Result<Model> parse_model(std::string_view text, std::string_view file, std::string_view variant = {});
 
 /// The model file of a device, ready to be sent in: identity, caps, ports, gid types; unknown values are written as
 /// `unknown`. With `redact`, GUIDs, MACs and addresses are left out.

@@ -22,13 +22,15 @@ class Mr {
 public:
   /// Registers `request.length` bytes from `address`. Errors: those of fit(), no_memory (with RLIMIT_MEMLOCK, what this
   /// process has locked and what it needed), permission, device_gone, refused.
-  static Result<Mr> reg(const Pd& pd, void* address, const MrRequest& request);
+  [[nodiscard]] static Result<Mr> reg(const Pd& pd, void* address, const MrRequest& request);
   /// Registers memory behind a dma-buf descriptor; `offset` counts from the buffer's start. Errors: as reg, and
   /// unsupported.
-  static Result<Mr> reg_dmabuf(const Pd& pd, int descriptor, std::uint64_t offset, const MrRequest& request);
+  [[nodiscard]] static Result<Mr> reg_dmabuf(const Pd& pd, int descriptor, std::uint64_t offset,
+                                             const MrRequest& request);
   /// `access` is what it was registered with, which no verb tells. Error: invalid_request for null or another
   /// context's.
-  static Result<Mr> adopt(const Pd& pd, ibv_mr* mr, std::uint32_t access, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Mr> adopt(const Pd& pd, ibv_mr* mr, std::uint32_t access,
+                                        Ownership ownership = Ownership::taken);
 
   Mr(Mr&&) noexcept = default;
   Mr& operator=(Mr&&) noexcept = default;

@@ -17,9 +17,9 @@ namespace verbena {
 class Mw {
 public:
   /// Errors: unsupported where the device has no windows of that type, no_memory, device_gone, refused.
-  static Result<Mw> alloc(const Pd& pd, ibv_mw_type type);
+  [[nodiscard]] static Result<Mw> alloc(const Pd& pd, ibv_mw_type type);
   /// Error: invalid_request for null or for another context's handle.
-  static Result<Mw> adopt(const Pd& pd, ibv_mw* mw, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Mw> adopt(const Pd& pd, ibv_mw* mw, Ownership ownership = Ownership::taken);
 
   Mw(Mw&&) noexcept = default;
   Mw& operator=(Mw&&) noexcept = default;

@@ -18,9 +18,9 @@ namespace verbena {
 class Pd {
 public:
   /// Errors: device_gone, no_memory, refused.
-  static Result<Pd> alloc(const Device& device);
+  [[nodiscard]] static Result<Pd> alloc(const Device& device);
   /// Error: invalid_request for null or for a handle of another context.
-  static Result<Pd> adopt(const Device& device, ibv_pd* pd, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Pd> adopt(const Device& device, ibv_pd* pd, Ownership ownership = Ownership::taken);
 
   Pd(Pd&&) noexcept = default;
   Pd& operator=(Pd&&) noexcept = default;

@@ -15,7 +15,7 @@ namespace verbena {
 
 /// What a post came to, the same on every driver.
 template <class WorkRequest>
-struct PostResult {
+struct [[nodiscard]] PostResult {
   int error = 0;               ///< positive errno, 0 when all were taken
   WorkRequest* bad = nullptr;  ///< with an error: the first work request that was not taken; else of no meaning
 

@@ -79,12 +79,12 @@ public:
   /// Fits, creates, reads back, and steps down within the floors where the device refuses what its contract allows.
   /// Errors: those of fit(), invalid_request (no CQ, another device's CQ or SRQ, no such port), no_memory, device_gone,
   /// limit (the device's shared budget, with the ledger), refused (with every try).
-  static Result<Qp> create(const Pd& pd, const QpRequest& request, const QpQueues& queues, std::uint8_t port = 1,
-                           void* qp_context = nullptr);
+  [[nodiscard]] static Result<Qp> create(const Pd& pd, const QpRequest& request, const QpQueues& queues,
+                                         std::uint8_t port = 1, void* qp_context = nullptr);
   /// Takes a queue pair that exists, one made by rdma_create_qp too (its PD adopted from the same context). The grant
   /// is built by ibv_query_qp. Errors: invalid_request for null or for another context's handle, unsupported for a type
   /// other than RC, UC and UD, refused.
-  static Result<Qp> adopt(const Pd& pd, ibv_qp* qp, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Qp> adopt(const Pd& pd, ibv_qp* qp, Ownership ownership = Ownership::taken);
 
   Qp(Qp&&) noexcept = default;
   Qp& operator=(Qp&&) noexcept = default;
@@ -105,24 +105,25 @@ public:
   /// completions of an earlier life (after RESET some devices keep them in the CQ, others do not).
   std::uint16_t generation() const noexcept;
 
-  Result<TransitionNotes> to_init(const InitWish& wish = {});
+  [[nodiscard]] Result<TransitionNotes> to_init(const InitWish& wish = {});
   /// Reserves the responder depth in the device's ledger, and shrinks it to what is left where QPs share a budget.
   /// Error limit shows the ledger when less than at_least_dest_rd_atomic is left.
-  Result<TransitionNotes> to_rtr(const RtrWish& wish = {});
-  Result<TransitionNotes> to_rts(const RtsWish& wish = {});
-  Result<TransitionNotes> to_sqd(bool notify_when_drained = false);
-  Result<TransitionNotes> to_err();
+  [[nodiscard]] Result<TransitionNotes> to_rtr(const RtrWish& wish = {});
+  [[nodiscard]] Result<TransitionNotes> to_rts(const RtsWish& wish = {});
+  [[nodiscard]] Result<TransitionNotes> to_sqd(bool notify_when_drained = false);
+  [[nodiscard]] Result<TransitionNotes> to_err();
   /// Nothing is sent when it is in RESET already.
-  Result<TransitionNotes> to_reset();
+  [[nodiscard]] Result<TransitionNotes> to_reset();
   /// Any transition: `mask` says which of `attr` are given; without IBV_QP_STATE the state stays.
-  Result<TransitionNotes> modify(const ibv_qp_attr& attr, QpAttributes mask, Policy policy = Policy::prefer);
+  [[nodiscard]] Result<TransitionNotes> modify(const ibv_qp_attr& attr, QpAttributes mask,
+                                               Policy policy = Policy::prefer);
   /// What the device says; state() follows it. Errors: device_gone, refused.
-  Result<QpNow> query();
+  [[nodiscard]] Result<QpNow> query();
 
   /// What the peer needs to connect to it. The first call moves it to INIT (so that receives can be posted), draws the
   /// PSN, chooses the GID, reserves the responder depth, and listens on the port's address where rdma_cm connects;
   /// further calls return the same facts. Errors: no_device (no usable GID or address), limit, those of to_init.
-  Result<QpFacts> facts(const ConnectWish& wish = {});
+  [[nodiscard]] Result<QpFacts> facts(const ConnectWish& wish = {});
   /// How long a lost peer can go unnoticed with the timers in force.
   WorstStall worst_stall() const;
 

@@ -112,7 +112,8 @@ struct QuirkOptions {
 std::vector<LayerSource> default_layers(std::string_view verbena_quirks, bool privileged);
 
 /// Loads all layers. All or nothing by layer: one bad line drops its layer, which layers() then says.
-Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options, const BackendRegistry& registry);
+[[nodiscard]] Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
+                                                                  const BackendRegistry& registry);
 
 /// Everything lint knows to complain about in these layers: schema, provenance, shadowed and overlapping rules, empty
 /// domains, `until` against `match`, rules that match no known model, `proof` ids that are not in the case list.

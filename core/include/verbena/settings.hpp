@@ -38,11 +38,11 @@ struct LoadedSettings {
 };
 
 /// Reads the environment once (never again later) and the site file. `site_file` empty: the default path.
-Result<LoadedSettings> load_settings(std::string_view site_file = {});
+[[nodiscard]] Result<LoadedSettings> load_settings(std::string_view site_file = {});
 
 /// The same from given variables; how tests do it.
-Result<LoadedSettings> load_settings(std::string_view site_file, std::span<const std::string> environment,
-                                     bool privileged);
+[[nodiscard]] Result<LoadedSettings> load_settings(std::string_view site_file, std::span<const std::string> environment,
+                                                   bool privileged);
 
 }  // namespace verbena
 #pragma GCC visibility pop

@@ -19,9 +19,9 @@ namespace verbena {
 class Srq {
 public:
   /// Fits, creates and reads back, as Cq::create does. Errors: those of fit(), no_memory, device_gone, refused.
-  static Result<Srq> create(const Pd& pd, const SrqRequest& request, void* srq_context = nullptr);
+  [[nodiscard]] static Result<Srq> create(const Pd& pd, const SrqRequest& request, void* srq_context = nullptr);
   /// The grant is built by ibv_query_srq. Errors: invalid_request for null or for another context's handle, refused.
-  static Result<Srq> adopt(const Pd& pd, ibv_srq* srq, Ownership ownership = Ownership::taken);
+  [[nodiscard]] static Result<Srq> adopt(const Pd& pd, ibv_srq* srq, Ownership ownership = Ownership::taken);
 
   Srq(Srq&&) noexcept = default;
   Srq& operator=(Srq&&) noexcept = default;
@@ -30,9 +30,9 @@ public:
   ibv_srq* raw() const noexcept { return raw_; }
   const SrqGrant& grant() const noexcept;
   /// IBV_EVENT_SRQ_LIMIT_REACHED is raised once when fewer than `limit` receives are left. Errors: unsupported, limit.
-  Result<void> arm_limit(std::uint32_t limit) const;
+  [[nodiscard]] Result<void> arm_limit(std::uint32_t limit) const;
   /// What the device says now. Error: refused.
-  Result<ibv_srq_attr> query() const;
+  [[nodiscard]] Result<ibv_srq_attr> query() const;
   Device device() const noexcept;
   /// The caller destroys the handle from now on, after the queue pairs that use it.
   ibv_srq* release() noexcept;

@@ -26,10 +26,10 @@ enum class RnrTimerCode : std::uint8_t {};
 
 /// The shortest timeout that is at least that long; kForever gives code 0. Error: invalid_request for zero, a negative
 /// number, or more than code 31 holds (8796093.0 ms).
-Result<AckTimeoutCode> ack_timeout_code(Milliseconds wish);
+[[nodiscard]] Result<AckTimeoutCode> ack_timeout_code(Milliseconds wish);
 /// The shortest timer that is at least that long. Error: invalid_request for zero, a negative number, or more than
 /// 655.36 ms.
-Result<RnrTimerCode> rnr_timer_code(Milliseconds wish);
+[[nodiscard]] Result<RnrTimerCode> rnr_timer_code(Milliseconds wish);
 /// How long that code is; kForever for 0. Codes above 31 count as 31.
 Milliseconds duration(AckTimeoutCode code) noexcept;
 Milliseconds duration(RnrTimerCode code) noexcept;

@@ -71,7 +71,7 @@ struct TransitionPlan {
 /// adjustments and errors. What the contract says of this device is kept: a RESET of a QP in RESET is never sent, a QP
 /// that cannot be recycled is not moved to RESET, SQD is refused where it is absent, RTR and RTS where rdma_cm drives
 /// them.
-Result<TransitionPlan> plan_transition(const TransitionRequest& request, const Contract& contract);
+[[nodiscard]] Result<TransitionPlan> plan_transition(const TransitionRequest& request, const Contract& contract);
 
 }  // namespace verbena
 #pragma GCC visibility pop
