@@ -25,9 +25,10 @@ check() {
         return 1
       fi ;;
     *.hpp)
-      if grep -qE '^(inline )?namespace (verbena|.*\] *verbena)' "$header" &&
-          ! grep -qF 'namespace [[gnu::visibility("default")]] verbena' "$header"; then
-        echo "$name: open the namespace as 'namespace [[gnu::visibility(\"default\")]] verbena {', or nothing in it is exported"
+      if grep -qE '^(inline )?namespace verbena' "$header" &&
+          ! { grep -qxF '#pragma GCC visibility push(default)' "$header" &&
+            [ "$(tail -n 1 "$header")" = '#pragma GCC visibility pop' ]; }; then
+        echo "$name: put the namespace between '#pragma GCC visibility push(default)' and pop, or nothing in it is exported"
         return 1
       fi ;;
   esac
