@@ -28,6 +28,7 @@ rule_spdx() {
     done
     licence=$(head -n 3 "$file" | sed -n 's/.*SPDX-License-Identifier: *\([A-Za-z0-9. -]*[A-Za-z0-9.]\).*/\1/p' | head -n 1)
     case $file in
+      tests/vm/nicshell/*) wanted='GPL-2.0-only' ;;
       quirks/*.yaml | models/*.yaml | conformance/*.yaml) wanted='CC0-1.0' ;;
       *) wanted='Apache-2.0 OR MIT' ;;
     esac

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Memory regions and windows, and the pinning of rings. Pages are pinned by the core (ib_umem_get), so that the limit
+// on locked memory counts as it does with a card.
+#include "nicshell.h"
+
+int nic_pin(struct nic* nic, struct nic_pins* pins, u64 address, size_t size) {
+  struct ib_umem* umem;
+
+  if (pins->count == NIC_PINS) return -ENOSPC;
+  umem = ib_umem_get(&nic->ib, address, size, IB_ACCESS_LOCAL_WRITE);
+  if (IS_ERR(umem)) return PTR_ERR(umem);
+  pins->umem[pins->count++] = umem;
+  return 0;
+}
+
+void nic_unpin(struct nic_pins* pins) {
+  while (pins->count > 0) ib_umem_release(pins->umem[--pins->count]);
+}
+
+struct ib_mr* nic_reg_user_mr(struct ib_pd* pd, u64 start, u64 length, u64 virt, int access, struct ib_udata* udata) {
+  struct nic* nic = nic_of(pd->device);
+  struct nic_mr* mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+  struct verdict verdict = {};
+  int error = -ENOMEM;
+
+  if (!mr) goto out;
+  INIT_LIST_HEAD(&mr->ring);
+  mr->start = start;
+  mr->ib.device = pd->device;
+  mr->ib.pd = pd;
+  if (length > nic_cap(nic, NIC_CAP_MAX_MR_SIZE)) {
+    error = REFUSE(&verdict, -EINVAL, "reg_user_mr (length above max_mr_size)");
+    goto failed;
+  }
+  mr->umem = ib_umem_get(pd->device, start, length, access);
+  if (IS_ERR(mr->umem)) {
+    error = REFUSE(&verdict, PTR_ERR(mr->umem), "ib_umem_get");
+    goto failed;
+  }
+  mr->ib.lkey = mr->ib.rkey = nic_key(nic) << 8;
+  mr->ib.length = length;
+  mr->ib.iova = virt;
+  error = nic->vendor->reg_mr ? nic->vendor->reg_mr(nic, mr, length, access, udata, &verdict) : 0;
+  if (!error) {
+    atomic_inc(&nic->mrs);
+    goto out;
+  }
+  ib_umem_release(mr->umem);
+failed:
+  kfree(mr);
+out:
+  nic_record(nic, "reg_mr", error, &verdict, "%llu bytes, access %#x", length, access);
+  return error ? ERR_PTR(error) : &mr->ib;
+}
+
+// Only what needs no new pages: another PD, other permissions. Another place is EOPNOTSUPP by the shell.
+struct ib_mr* nic_rereg_user_mr(struct ib_mr* mr, int flags, u64 start, u64 length, u64 virt, int access,
+                                struct ib_pd* pd, struct ib_udata* udata) {
+  struct nic_mr* ours = container_of(mr, struct nic_mr, ib);
+  struct verdict verdict = {};
+  int error = 0;
+
+  if (flags & IB_MR_REREG_TRANS)
+    error = -EOPNOTSUPP;
+  else if ((flags & IB_MR_REREG_ACCESS) && ib_access_writable(access) && !ours->umem->writable)
+    error = REFUSE(&verdict, -EACCES, "rereg_user_mr (pinned for reading)");
+  nic_record(nic_of(mr->device), "rereg_mr", error, &verdict, "flags %#x, access %#x", flags, access);
+  return ERR_PTR(error);
+}
+
+int nic_dereg_mr(struct ib_mr* mr, struct ib_udata* udata) {
+  struct nic_mr* ours = container_of(mr, struct nic_mr, ib);
+
+  if (ours->context) {
+    mutex_lock(&ours->context->lock);
+    list_del_init(&ours->ring);
+    mutex_unlock(&ours->context->lock);
+  }
+  atomic_dec(&nic_of(mr->device)->mrs);
+  ib_umem_release(ours->umem);
+  kfree(ours);
+  return 0;
+}
+
+int nic_alloc_mw(struct ib_mw* mw, struct ib_udata* udata) {
+  struct nic* nic = nic_of(mw->device);
+
+  mw->rkey = nic_key(nic) << 8;
+  return nic_record(nic, "alloc_mw", 0, NULL, "type %d", mw->type);
+}
+
+int nic_dealloc_mw(struct ib_mw* mw) {
+  return 0;
+}
