@@ -78,8 +78,7 @@ int nic_query_device(struct ib_device* device, struct ib_device_attr* attr, stru
   attr->hca_core_clock = nic_cap(nic, NIC_CAP_HCA_CORE_CLOCK_KHZ);
   attr->cq_caps.max_cq_moderation_count = nic_cap(nic, NIC_CAP_MAX_CQ_COUNT);
   attr->cq_caps.max_cq_moderation_period = nic_cap(nic, NIC_CAP_MAX_CQ_PERIOD);
-  if (nic->vendor->query_device) nic->vendor->query_device(nic, attr);
-  return 0;
+  return nic->vendor->query_device ? nic->vendor->query_device(nic, attr, udata) : 0;
 }
 
 static enum ib_mtu mtu_of(u32 bytes) {
@@ -138,8 +137,11 @@ static enum rdma_link_layer link_layer(struct ib_device* device, u32 port) {
 }
 
 static int query_pkey(struct ib_device* device, u32 port, u16 index, u16* pkey) {
-  if (index > 0) return -EINVAL;
-  *pkey = 0xffff;
+  struct ib_port_attr attr = {};
+
+  query_port(device, port, &attr);
+  if (index >= attr.pkey_tbl_len) return -EINVAL;
+  *pkey = index == 0 ? 0xffff : 0; /* no partition but the default */
   return 0;
 }
 

@@ -40,11 +40,12 @@ static u32 features(const struct nic* nic) {
 }
 
 // irdma_query_device: what is left, not what there is
-static void query_device(struct nic* nic, struct ib_device_attr* attr) {
+static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_udata* udata) {
   attr->max_qp -= atomic_read(&nic->used[NIC_QPS]);
   attr->max_cq -= atomic_read(&nic->used[NIC_CQS]);
   attr->max_mr -= atomic_read(&nic->mrs);
   attr->max_pd -= atomic_read(&nic->used[NIC_PDS]);
+  return 0;
 }
 
 static int alloc_context(struct nic* nic, struct nic_context* context, struct ib_udata* udata,

@@ -14,7 +14,7 @@ MODULE_PARM_DESC(devices, "models to make NICs of, separated by +");
 static struct nic* nics[MOST_NICS];
 static int nic_count;
 
-static const struct nic_vendor* const vendors[] = {&nic_irdma, &nic_hns};
+static const struct nic_vendor* const vendors[] = {&nic_irdma, &nic_hns, &nic_mlx5};
 
 static const struct nic_vendor* vendor_named(const char* driver) {
   size_t i;
@@ -35,7 +35,7 @@ static const struct nic_model* model_named(const char* name) {
 
 static int register_nic(struct nic* nic) {
   char name[IB_DEVICE_NAME_MAX];
-  int same = 0, error, i;
+  int same = 0, error = 0, i;
 
   for (i = 0; i < nic_count; i++) same += !strcmp(nics[i]->model->name, nic->model->name);
   if (same == 0)
@@ -52,8 +52,10 @@ static int register_nic(struct nic* nic) {
   nic->ib.node_guid = cpu_to_be64(ether_addr_to_u64(nic->ethernet->dev_addr));
   ib_set_device_ops(&nic->ib, nic->vendor->ops);
   ib_set_device_ops(&nic->ib, &nic_base_ops);
-  error = ib_device_set_netdev(&nic->ib, nic->ethernet, 1);
-  return error ?: ib_register_device(&nic->ib, name, NULL);
+  if (nic->model->link_layer == NIC_ETHERNET) error = ib_device_set_netdev(&nic->ib, nic->ethernet, 1);
+  if (!error) error = ib_register_device(&nic->ib, name, NULL);
+  if (error) ib_device_set_netdev(&nic->ib, NULL, 1);
+  return error;
 }
 
 static int add_nic(const char* name) {

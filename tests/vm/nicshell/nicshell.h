@@ -118,7 +118,7 @@ struct nic_vendor {
   } exhausted; /* when all numbers are taken */
   const struct nic_figure* fallback; /* for caps that no source gives, by enum nic_cap; NULL: nic_fallback alone */
 
-  void (*query_device)(struct nic* nic, struct ib_device_attr* attr);
+  int (*query_device)(struct nic* nic, struct ib_device_attr* attr, struct ib_udata* udata);
   int (*alloc_context)(struct nic* nic, struct nic_context* context, struct ib_udata* udata, struct verdict* verdict);
   int (*alloc_pd)(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, struct verdict* verdict);
   int (*reg_mr)(struct nic* nic, struct nic_mr* mr, u64 length, int access, struct ib_udata* udata,
@@ -139,7 +139,7 @@ struct nic_vendor {
   int (*create_ah)(struct nic* nic, struct nic_ah* ah, struct ib_udata* udata, struct verdict* verdict);
 };
 
-extern const struct nic_vendor nic_irdma, nic_hns;
+extern const struct nic_vendor nic_irdma, nic_hns, nic_mlx5;
 extern const struct ib_device_ops nic_base_ops;
 
 static inline struct nic* nic_of(struct ib_device* device) {
