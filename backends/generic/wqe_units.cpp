@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "backends/ring_math.hpp"
+#include "backends/sentence.hpp"
 
 namespace verbena {
 namespace {
@@ -71,16 +70,23 @@ std::string explain(const JointParams& params, Queue queue, const QueueShape& sh
   const std::uint64_t size = wqe_units(params, queue, shape);
   const std::uint64_t ring = param(params, send ? kRing : kRecvRing);
   const std::uint64_t hidden = param(params, send ? kHidden : kRecvHidden);
-  const std::string what = send
-                               ? fmt::format("a send WQE for {} SGEs and {} inline bytes", shape.sge, shape.inline_data)
-                               : fmt::format("a receive WQE for {} SGEs", shape.sge);
-  if (send && size > param(params, kMaxUnits))
-    return fmt::format("{} needs {} units of {} bytes, and the largest has {}", what, size, param(params, kUnit),
-                       param(params, kMaxUnits));
-  return fmt::format(
-      "{} takes {} units of {} bytes; the ring has {}, of which the driver keeps {}, and ({} - {}) / {} "
-      "= {} WQEs (asked: {})",
-      what, size, param(params, kUnit), ring, hidden, ring, hidden, size, max_wr(params, queue, shape), wr);
+  Sentence says;
+  if (send) {
+    says.add(FMT_COMPILE("a send WQE for {} SGEs and {} inline bytes"), shape.sge, shape.inline_data);
+  } else {
+    says.add(FMT_COMPILE("a receive WQE for {} SGEs"), shape.sge);
+  }
+  if (send && size > param(params, kMaxUnits)) {
+    return says
+        .add(FMT_COMPILE(" needs {} units of {} bytes, and the largest has {}"), size, param(params, kUnit),
+             param(params, kMaxUnits))
+        .text();
+  }
+  return says
+      .add(FMT_COMPILE(" takes {} units of {} bytes; the ring has {}, of which the driver keeps {}, and ({} - {}) / {} "
+                       "= {} WQEs (asked: {})"),
+           size, param(params, kUnit), ring, hidden, ring, hidden, size, max_wr(params, queue, shape), wr)
+      .text();
 }
 
 }  // namespace

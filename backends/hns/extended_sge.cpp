@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "backends/ring_math.hpp"
+#include "backends/sentence.hpp"
 
 namespace verbena::hns {
 namespace {
@@ -55,11 +54,17 @@ std::uint64_t ring_bytes(const JointParams& params, Queue queue, const QueueShap
 
 std::string explain(const JointParams& params, Queue queue, const QueueShape& shape, std::uint64_t wr) {
   const std::uint64_t entries = std::max(param(params, kFloor), ring::power_of_two(wr));
-  if (queue != Queue::send)
-    return fmt::format("{} receives take a ring of {} entries with {} SGEs each", wr, entries,
-                       ring::power_of_two(std::uint64_t{shape.sge} + param(params, kReservedRecvSge)));
-  return fmt::format("{} sends take a ring of {} entries of {} bytes and {} extended SGEs each", wr, entries, kWqe,
-                     extended(params, shape));
+  Sentence says;
+  if (queue != Queue::send) {
+    return says
+        .add(FMT_COMPILE("{} receives take a ring of {} entries with {} SGEs each"), wr, entries,
+             ring::power_of_two(std::uint64_t{shape.sge} + param(params, kReservedRecvSge)))
+        .text();
+  }
+  return says
+      .add(FMT_COMPILE("{} sends take a ring of {} entries of {} bytes and {} extended SGEs each"), wr, entries, kWqe,
+           extended(params, shape))
+      .text();
 }
 
 }  // namespace

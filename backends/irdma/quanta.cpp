@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "backends/ring_math.hpp"
+#include "backends/sentence.hpp"
 
 namespace verbena::irdma {
 namespace {
@@ -72,15 +71,18 @@ std::string explain(const JointParams& params, Queue queue, const QueueShape& sh
   const std::uint64_t size = wqe_quanta(params, queue, shape);
   const std::uint64_t ring = std::bit_floor(ring_of(params, queue));
   const std::uint64_t hidden = hidden_of(params, queue);
-  const bool send = queue == Queue::send;
-  const std::string what =
-      send ? fmt::format("a send WQE for {} SGEs{} and {} inline bytes", shape.sge,
-                         param(params, kImmSge) != 0 ? " and immediate data" : "", shape.inline_data)
-           : fmt::format("a receive WQE for {} SGEs", shape.sge);
-  return fmt::format(
-      "{} takes {} quanta of {} bytes; the ring has {} quanta, of which the driver keeps {}, and ({} - "
-      "{}) / {} = {} WQEs (asked: {})",
-      what, size, kQuantum, ring, hidden, ring, hidden, size, ring <= hidden ? 0 : (ring - hidden) / size, wr);
+  Sentence says;
+  if (queue == Queue::send) {
+    says.add(FMT_COMPILE("a send WQE for {} SGEs{} and {} inline bytes"), shape.sge,
+             param(params, kImmSge) != 0 ? " and immediate data" : "", shape.inline_data);
+  } else {
+    says.add(FMT_COMPILE("a receive WQE for {} SGEs"), shape.sge);
+  }
+  return says
+      .add(FMT_COMPILE(" takes {} quanta of {} bytes; the ring has {} quanta, of which the driver keeps {}, and ({} - "
+                       "{}) / {} = {} WQEs (asked: {})"),
+           size, kQuantum, ring, hidden, ring, hidden, size, ring <= hidden ? 0 : (ring - hidden) / size, wr)
+      .text();
 }
 
 }  // namespace

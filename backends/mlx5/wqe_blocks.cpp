@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "backends/ring_math.hpp"
+#include "backends/sentence.hpp"
 
 namespace verbena::mlx5 {
 namespace {
@@ -63,22 +62,31 @@ std::uint64_t ring_bytes(const JointParams&, Queue queue, const QueueShape& shap
 }
 
 std::string explain(const JointParams& params, Queue queue, const QueueShape& shape, std::uint64_t wr) {
-  if (queue != Queue::send)
-    return fmt::format("a receive WQE with {} SGEs takes {} of at most {} bytes; the queue holds at most {}", shape.sge,
-                       recv_wqe_bytes(shape.sge), param(params, kMaxRecvDescBytes), param(params, kMaxRecvWr));
+  Sentence says;
+  if (queue != Queue::send) {
+    says.add(FMT_COMPILE("a receive WQE with {} SGEs takes {} of at most {} bytes; the queue holds at most {}"),
+             shape.sge, recv_wqe_bytes(shape.sge), param(params, kMaxRecvDescBytes), param(params, kMaxRecvWr));
+    return says.text();
+  }
   const std::uint64_t overhead = send_overhead(shape);
   const std::uint64_t wqe = send_wqe_bytes(shape);
-  const std::string inline_part = shape.inline_data == 0 ? std::string{}
-                                                         : fmt::format(", {} + align16({} + {}) for inline bytes",
-                                                                       overhead, kInlineHeader, shape.inline_data);
-  if (!fits_one_wqe(params, shape))
-    return fmt::format("a send WQE needs {} + {} x {} for SGEs{}: {} bytes, and the largest has {}", overhead,
-                       shape.sge, kSge, inline_part, wqe, param(params, kMaxDescBytes));
+  const bool fits = fits_one_wqe(params, shape);
+  if (fits) {
+    says.add(FMT_COMPILE("a send WQE takes the larger of {} + {} x {} for SGEs"), overhead, shape.sge, kSge);
+  } else {
+    says.add(FMT_COMPILE("a send WQE needs {} + {} x {} for SGEs"), overhead, shape.sge, kSge);
+  }
+  if (shape.inline_data != 0) {
+    says.add(FMT_COMPILE(", {} + align16({} + {}) for inline bytes"), overhead, kInlineHeader, shape.inline_data);
+  }
+  if (!fits)
+    return says.add(FMT_COMPILE(": {} bytes, and the largest has {}"), wqe, param(params, kMaxDescBytes)).text();
   const std::uint64_t bytes = std::bit_floor(param(params, kMaxBlocks)) * kBlock;
-  return fmt::format(
-      "a send WQE takes the larger of {} + {} x {} for SGEs{}, in blocks of {}: {} bytes; the ring has "
-      "{} blocks x {} = {} bytes, and {} / {} = {} WQEs (asked: {})",
-      overhead, shape.sge, kSge, inline_part, kBlock, wqe, bytes / kBlock, kBlock, bytes, bytes, wqe, bytes / wqe, wr);
+  return says
+      .add(FMT_COMPILE(", in blocks of {}: {} bytes; the ring has {} blocks x {} = {} bytes, and {} / {} = {} WQEs "
+                       "(asked: {})"),
+           kBlock, wqe, bytes / kBlock, kBlock, bytes, bytes, wqe, bytes / wqe, wr)
+      .text();
 }
 
 }  // namespace

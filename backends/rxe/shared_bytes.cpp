@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "backends/ring_math.hpp"
+#include "backends/sentence.hpp"
 
 namespace verbena::rxe {
 namespace {
@@ -41,12 +40,15 @@ std::uint64_t ring_bytes(const JointParams&, Queue queue, const QueueShape& shap
 }
 
 std::string explain(const JointParams& params, Queue queue, const QueueShape& shape, std::uint64_t wr) {
-  if (queue != Queue::send)
-    return fmt::format("a queue holds at most {} receives (asked: {})", param(params, kMaxWr), wr);
-  return fmt::format(
-      "a send WQE shares {} bytes: the larger of {} x {} for SGEs and {} inline bytes is {}; a queue "
-      "holds at most {} (asked: {})",
-      param(params, kMaxBytes), shape.sge, kSge, shape.inline_data, shared_bytes(shape), param(params, kMaxWr), wr);
+  Sentence says;
+  if (queue != Queue::send) {
+    return says.add(FMT_COMPILE("a queue holds at most {} receives (asked: {})"), param(params, kMaxWr), wr).text();
+  }
+  return says
+      .add(FMT_COMPILE("a send WQE shares {} bytes: the larger of {} x {} for SGEs and {} inline bytes is {}; a queue "
+                       "holds at most {} (asked: {})"),
+           param(params, kMaxBytes), shape.sge, kSge, shape.inline_data, shared_bytes(shape), param(params, kMaxWr), wr)
+      .text();
 }
 
 }  // namespace
