@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "verbena/device.hpp"
 
@@ -14,6 +15,14 @@ constexpr std::size_t kShownHolders = 8;
 
 }  // namespace
 
+LedgerLine::~LedgerLine() {
+  if (ledger_ != nullptr) ledger_->release(*this);
+}
+
+LedgerState::LedgerState() noexcept {
+  ends_.previous_ = ends_.next_ = &ends_;
+}
+
 void LedgerState::set_totals(std::optional<std::uint64_t> responder, bool responder_shared,
                              std::optional<std::uint64_t> work_requests) {
   const std::lock_guard lock(mutex_);
@@ -22,66 +31,59 @@ void LedgerState::set_totals(std::optional<std::uint64_t> responder, bool respon
   work_request_total_ = work_requests;
 }
 
-LedgerState::Held& LedgerState::held_by(const void* owner, std::uint32_t qp_num) {
-  const auto known = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return held.owner == owner; });
-  if (known != held_.end()) {
-    if (qp_num != 0) known->entry.qp_num = qp_num;
-    return *known;
+LedgerEntry& LedgerState::listed(LedgerLine& line, std::uint32_t qp_num) noexcept {
+  if (line.ledger_ == nullptr) {
+    line.ledger_ = this;
+    line.previous_ = ends_.previous_;
+    line.next_ = &ends_;
+    line.previous_->next_ = line.next_->previous_ = &line;
   }
-  held_.push_back({owner, {}});
-  held_.back().entry.qp_num = qp_num;
-  return held_.back();
+  if (qp_num != 0) line.entry_.qp_num = qp_num;
+  return line.entry_;
 }
 
-std::optional<std::uint32_t> LedgerState::reserve_responder(const void* owner, std::uint32_t qp_num,
+std::optional<std::uint32_t> LedgerState::reserve_responder(LedgerLine& line, std::uint32_t qp_num,
                                                             std::uint32_t wanted, std::uint32_t at_least) {
   const std::lock_guard lock(mutex_);
-  Held& held = held_by(owner, qp_num);
-  const std::uint64_t others = responder_used_ - held.entry.responder_resources;
+  LedgerEntry& entry = listed(line, qp_num);
+  const std::uint64_t others = responder_used_ - entry.responder_resources;
   std::uint64_t granted = wanted;
   if (responder_shared_ && responder_total_) {
     const std::uint64_t left = *responder_total_ > others ? *responder_total_ - others : 0;
     granted = std::min<std::uint64_t>(granted, left);
   }
   if (granted < at_least) return std::nullopt;
-  held.entry.responder_resources = static_cast<std::uint32_t>(granted);
+  entry.responder_resources = static_cast<std::uint32_t>(granted);
   responder_used_ = others + granted;
   return static_cast<std::uint32_t>(granted);
 }
 
-bool LedgerState::reserve_work_requests(const void* owner, std::uint32_t qp_num, std::uint64_t work_requests) {
+bool LedgerState::reserve_work_requests(LedgerLine& line, std::uint32_t qp_num, std::uint64_t work_requests) {
   const std::lock_guard lock(mutex_);
-  Held& held = held_by(owner, qp_num);
-  const std::uint64_t others = work_requests_used_ - held.entry.work_requests;
+  LedgerEntry& entry = listed(line, qp_num);
+  const std::uint64_t others = work_requests_used_ - entry.work_requests;
   if (work_request_total_ && (others > *work_request_total_ || work_requests > *work_request_total_ - others)) {
     return false;
   }
-  held.entry.work_requests = work_requests;
+  entry.work_requests = work_requests;
   work_requests_used_ = others + work_requests;
   return true;
 }
 
-void LedgerState::name(const void* owner, std::uint32_t qp_num) {
+void LedgerState::release_responder(LedgerLine& line) {
   const std::lock_guard lock(mutex_);
-  held_by(owner, qp_num);
+  responder_used_ -= std::exchange(line.entry_.responder_resources, 0U);
 }
 
-void LedgerState::release_responder(const void* owner) {
+void LedgerState::release(LedgerLine& line) noexcept {
   const std::lock_guard lock(mutex_);
-  for (Held& held : held_) {
-    if (held.owner != owner) continue;
-    responder_used_ -= held.entry.responder_resources;
-    held.entry.responder_resources = 0;
-  }
-}
-
-void LedgerState::release(const void* owner) {
-  const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return held.owner == owner; });
-  if (known == held_.end()) return;
-  responder_used_ -= known->entry.responder_resources;
-  work_requests_used_ -= known->entry.work_requests;
-  held_.erase(known);
+  if (line.ledger_ == nullptr) return;
+  responder_used_ -= line.entry_.responder_resources;
+  work_requests_used_ -= line.entry_.work_requests;
+  line.previous_->next_ = line.next_;
+  line.next_->previous_ = line.previous_;
+  line.ledger_ = nullptr;
+  line.entry_ = {};
 }
 
 LedgerSnapshot LedgerState::snapshot() const {
@@ -91,9 +93,9 @@ LedgerSnapshot LedgerState::snapshot() const {
   out.responder_used = responder_used_;
   out.work_request_total = work_request_total_;
   out.work_requests_used = work_requests_used_;
-  out.entries.reserve(held_.size());
-  for (const Held& held : held_) {
-    if (held.entry.responder_resources != 0 || held.entry.work_requests != 0) out.entries.push_back(held.entry);
+  for (const LedgerLine* line = ends_.next_; line != &ends_; line = line->next_) {
+    const LedgerEntry& entry = line->entry_;
+    if (entry.responder_resources != 0 || entry.work_requests != 0) out.entries.push_back(entry);
   }
   return out;
 }

@@ -45,40 +45,46 @@ Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
     error.text = "no such completion vector";
     return Failure(std::move(error));
   }
-  auto cqe = fitting::clip(Field::cqe, request.cqe, request.policy, contract);
-  if (!cqe) return Failure(std::move(cqe.error()));
-  CqGrant grant;
-  grant.cqe = fitting::grant_of(*cqe, contract);
-  grant.quirks_hash = contract.quirks_hash();
-  fitting::note(*cqe, contract, {}, grant);
-  return grant;
+  fitting::FieldFit cqe;
+  if (auto error = fitting::clip(Field::cqe, request.cqe, request.policy, contract, cqe)) {
+    return Failure(std::move(*error));
+  }
+  Result<CqGrant> result;
+  result->cqe = fitting::grant_of(cqe);
+  result->quirks_hash = contract.quirks_hash();
+  if (fitting::noteworthy(cqe, contract)) fitting::note(cqe, contract, {}, *result);
+  return result;
 }
 
 Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
   if (contract.feature(Feature::srq).support == Support::absent)
     return Failure(lacks(Feature::srq, contract,
                          "the device has no shared receive queues; give each queue pair a receive queue of its own"));
-  auto wr = fitting::clip(Field::max_wr, request.max_wr, request.policy, contract);
-  if (!wr) return Failure(std::move(wr.error()));
-  auto sge = fitting::clip(Field::max_sge, request.max_sge, request.policy, contract);
-  if (!sge) return Failure(std::move(sge.error()));
-  if (request.srq_limit > wr->value) {
+  fitting::FieldFit wr, sge;
+  if (auto error = fitting::clip(Field::max_wr, request.max_wr, request.policy, contract, wr)) {
+    return Failure(std::move(*error));
+  }
+  if (auto error = fitting::clip(Field::max_sge, request.max_sge, request.policy, contract, sge)) {
+    return Failure(std::move(*error));
+  }
+  if (request.srq_limit > wr.value) {
     Error error;
     error.kind = ErrorKind::invalid_request;
     error.field = name(Field::srq_limit);
     error.asked = request.srq_limit;
-    error.allowed = wr->value;
+    error.allowed = wr.value;
     error.by.set_by = SetBy::request;
     error.text = "the limit that raises the event is above the queue's depth";
     return Failure(std::move(error));
   }
-  SrqGrant grant;
-  grant.max_wr = fitting::grant_of(*wr, contract);
-  grant.max_sge = fitting::grant_of(*sge, contract);
-  grant.quirks_hash = contract.quirks_hash();
-  fitting::note(*wr, contract, {}, grant);
-  fitting::note(*sge, contract, {}, grant);
-  return grant;
+  Result<SrqGrant> result;
+  result->max_wr = fitting::grant_of(wr);
+  result->max_sge = fitting::grant_of(sge);
+  result->quirks_hash = contract.quirks_hash();
+  for (const fitting::FieldFit* field : {&wr, &sge}) {
+    if (fitting::noteworthy(*field, contract)) fitting::note(*field, contract, {}, *result);
+  }
+  return result;
 }
 
 std::uint64_t cq_entries_needed(std::span<const QpGrant> senders, std::span<const QpGrant> receivers,

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "fit/field_fit.hpp"
 #include "fit/send_ops.hpp"
@@ -72,41 +75,48 @@ void note_substitute(const QpRequest& request, const Contract& contract, GrantNo
 }
 
 /// Inline bytes on a device that has none at all.
-void drop_inline(FieldFit& fit, const Contract& contract) noexcept {
+std::optional<Error> drop_inline(FieldFit& fit, const Contract& contract) {
   const FeatureState& state = contract.feature(Feature::inline_data);
-  if (state.support != Support::absent || fit.value == 0) return;
+  if (state.support != Support::absent || fit.value == 0) return std::nullopt;
   fit.value = 0;
+  fit.passed = 0;
   fit.by = state.by;
+  if (fit.forbidden()) return fitting::shortfall(fit, contract);
+  return std::nullopt;
 }
 
-struct QpFields {
-  FieldFit send_wr, recv_wr, send_sge, recv_sge, inline_data;
-};
+/// The numbers of a queue pair, by their places in QpGrant::fields.
+using QpFields = std::array<FieldFit, std::tuple_size_v<decltype(QpGrant::fields)>>;
+enum Place : std::size_t { kSendWr, kRecvWr, kSendSge, kRecvSge, kInlineData };
 
-Result<QpFields> clip_all(const QpRequest& request, const Contract& contract) {
-  QpFields fields;
-  const std::array<std::pair<FieldFit*, std::pair<Field, const Wish*>>, 5> all{{
-      {&fields.send_wr, {Field::max_send_wr, &request.max_send_wr}},
-      {&fields.send_sge, {Field::max_send_sge, &request.max_send_sge}},
-      {&fields.inline_data, {Field::max_inline_data, &request.max_inline_data}},
-      {&fields.recv_wr, {Field::max_recv_wr, &request.max_recv_wr}},
-      {&fields.recv_sge, {Field::max_recv_sge, &request.max_recv_sge}},
-  }};
-  for (const auto& [slot, what] : all) {
-    const bool receives = what.first == Field::max_recv_wr || what.first == Field::max_recv_sge;
-    if (receives && request.srq) {
+struct QpNumber {
+  Place place;
+  Field field;
+  Wish QpRequest::* wish;
+  bool receives;
+};
+/// In the order in which shortfalls are told.
+constexpr std::array<QpNumber, std::tuple_size_v<QpFields>> kNumbers{{
+    {kSendWr, Field::max_send_wr, &QpRequest::max_send_wr, false},
+    {kSendSge, Field::max_send_sge, &QpRequest::max_send_sge, false},
+    {kInlineData, Field::max_inline_data, &QpRequest::max_inline_data, false},
+    {kRecvWr, Field::max_recv_wr, &QpRequest::max_recv_wr, true},
+    {kRecvSge, Field::max_recv_sge, &QpRequest::max_recv_sge, true},
+}};
+
+std::optional<Error> clip_all(const QpRequest& request, const Contract& contract, QpFields& fields) {
+  for (const QpNumber& number : kNumbers) {
+    FieldFit& fit = fields[number.place];
+    const Wish& wish = request.*number.wish;
+    if (number.receives && request.srq) {
       // Receives come from the SRQ: ibv_create_qp ignores these fields (man ibv_create_qp).
-      slot->field = what.first;
-      slot->want = what.second->want;
+      fit.field = number.field;
+      fit.want = wish.want;
       continue;
     }
-    auto fit = fitting::clip(what.first, *what.second, request.policy, contract);
-    if (!fit) return Failure(std::move(fit.error()));
-    *slot = *fit;
+    if (auto error = fitting::clip(number.field, wish, request.policy, contract, fit)) return error;
   }
-  drop_inline(fields.inline_data, contract);
-  if (auto error = fitting::forbidden(fields.inline_data, contract)) return Failure(std::move(*error));
-  return fields;
+  return drop_inline(fields[kInlineData], contract);
 }
 
 }  // namespace
@@ -114,47 +124,35 @@ Result<QpFields> clip_all(const QpRequest& request, const Contract& contract) {
 Result<QpFit> fit(const QpRequest& request, const Contract& contract) {
   if (auto error = check_type(request, contract)) return Failure(std::move(*error));
   if (auto error = fitting::check_send_ops(request, contract)) return Failure(std::move(*error));
-  auto clipped = clip_all(request, contract);
-  if (!clipped) return Failure(std::move(clipped.error()));
-  QpFields& fields = *clipped;
+  QpFields fields;
+  if (auto error = clip_all(request, contract, fields)) return Failure(std::move(*error));
 
-  QpFit result;
-  result.declare_ops = !request.ops.is_all() && contract.native(Feature::create_qp_ex);
-
-  Ring send;
-  send.queue = Queue::send;
+  Result<QpFit> result;
+  result->declare_ops = !request.ops.is_all() && contract.native(Feature::create_qp_ex);
   const bool substituted = stands_in(request, contract);
-  send.shape.type = substituted ? QpType::rc : request.type;
-  send.shape.ops = request.ops;
-  send.shape.ops_declared = result.declare_ops;
-  send.depth = &fields.send_wr;
-  send.sges = &fields.send_sge;
-  send.inline_data = &fields.inline_data;
+  const QueueShape shape{
+      .type = substituted ? QpType::rc : request.type, .ops = request.ops, .ops_declared = result->declare_ops};
+  Ring send{.queue = Queue::send,
+            .shape = shape,
+            .depth = &fields[kSendWr],
+            .sges = &fields[kSendSge],
+            .inline_data = &fields[kInlineData]};
   if (auto error = fitting::share(send, request.give_way, contract)) return Failure(std::move(*error));
-
-  Ring recv;
-  recv.queue = Queue::recv;
-  recv.shape = send.shape;
-  recv.depth = &fields.recv_wr;
-  recv.sges = &fields.recv_sge;
-  if (!request.srq)
+  Ring recv{.queue = Queue::recv, .shape = shape, .depth = &fields[kRecvWr], .sges = &fields[kRecvSge]};
+  if (!request.srq) {
     if (auto error = fitting::share(recv, request.give_way, contract)) return Failure(std::move(*error));
+  }
 
-  QpGrant& grant = result.grant;
-  grant.type = send.shape.type;
+  QpGrant& grant = result->grant;
+  grant.type = shape.type;
   grant.ops = request.ops;
   grant.quirks_hash = contract.quirks_hash();
   if (substituted) note_substitute(request, contract, grant);
-  const std::array<const FieldFit*, 5> in_order{&fields.send_wr, &fields.recv_wr, &fields.send_sge, &fields.recv_sge,
-                                                &fields.inline_data};
-  for (std::size_t i = 0; i < in_order.size(); ++i) {
-    const FieldFit& field = *in_order[i];
-    const bool receives = i == 1 || i == 3;
-    grant.fields[i] = fitting::grant_of(field, contract);
-    if (request.srq && receives) {
-      grant.fields[i].passed = 0;
-      continue;
-    }
+  for (std::size_t place = 0; place < fields.size(); ++place) {
+    const FieldFit& field = fields[place];
+    const bool receives = place == kRecvWr || place == kRecvSge;
+    grant.fields[place] = fitting::grant_of(field);
+    if ((request.srq && receives) || !fitting::noteworthy(field, contract)) continue;
     fitting::note(field, contract, field.joint ? fitting::arithmetic(field, receives ? recv : send) : std::string{},
                   grant);
   }

@@ -55,13 +55,17 @@ Amounts passed(const Ring& ring, const Amounts& granted, const Contract& contrac
   return amounts;
 }
 
-/// `amounts` are grants; the ring holds what is passed for them.
-bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
-  const Amounts create = passed(ring, amounts, contract);
+/// The ring holds what is passed.
+bool holds(const Ring& ring, const Amounts& create, const Contract& contract) noexcept {
   std::uint64_t most = 0;
   tightest(ring, create, contract, most);
   // A queue of no entries still has to have a shape that some WQE can take.
   return std::max<std::uint64_t>(create[index(Competitor::depth)], 1) <= most;
+}
+
+/// `amounts` are grants; the ring holds what is passed for them.
+bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
+  return holds(ring, passed(ring, amounts, contract), contract);
 }
 
 /// The most entries for that shape; what the ring holds, less what is passed beyond a grant.
@@ -83,9 +87,10 @@ std::uint64_t most_of(Competitor competitor, std::uint64_t low, std::uint64_t hi
   });
 }
 
-void settle(FieldFit* field, std::uint64_t value, const Joint* joint) noexcept {
+void settle(FieldFit* field, std::uint64_t value, const Joint* joint, const Contract& contract) noexcept {
   if (!field || value >= field->value) return;
   field->value = static_cast<std::uint32_t>(value);
+  field->passed = contract.domain(field->field).passed_for(value);
   field->joint = joint;
   if (joint) field->by = joint->by;
 }
@@ -121,10 +126,8 @@ Error does_not_fit(const Ring& ring, const Amounts& floors, const Contract& cont
   return error;
 }
 
-}  // namespace
-
-std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
-  if (contract.joints().empty()) return std::nullopt;
+/// Lowers what has to give way so that a ring holds what it does not hold as it stands.
+std::optional<Error> give_way_to_ring(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
   Amounts wishes{}, floors{};
   for (const Competitor competitor : {Competitor::depth, Competitor::sges, Competitor::inline_data}) {
     const FieldFit* field = field_of(ring, competitor);
@@ -133,35 +136,50 @@ std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way
     floors[index(competitor)] =
         field ? std::min(field->value, std::max(field->floor, field->raised() ? field->value : field->floor)) : 0;
   }
-  if (fits(ring, wishes, contract)) return std::nullopt;
   if (!fits(ring, floors, contract)) return does_not_fit(ring, floors, contract);
 
   const Competitor first = give_way[0], second = give_way[1], last = give_way[2];
-  const auto decide = [&](Competitor competitor, const Amounts& amounts) {
-    return most_of(competitor, floors[index(competitor)], wishes[index(competitor)], amounts, ring, contract);
+  const auto most = [&](Competitor competitor, std::uint64_t high, const Amounts& amounts) {
+    return most_of(competitor, floors[index(competitor)], high, amounts, ring, contract);
   };
   // With the most protected one on its floor: how much the others could have.
   Amounts at_floor = floors;
-  at_floor[index(second)] = decide(second, at_floor);
-  const std::uint64_t first_at_most = decide(first, at_floor);
+  at_floor[index(second)] = most(second, wishes[index(second)], at_floor);
+  const std::uint64_t first_at_most = most(first, wishes[index(first)], at_floor);
 
   Amounts decided = floors;
-  decided[index(last)] = decide(last, decided);
-  decided[index(second)] = decide(second, decided);
-  decided[index(first)] =
-      std::min(first_at_most, most_of(first, floors[index(first)], wishes[index(first)], decided, ring, contract));
+  decided[index(last)] = most(last, wishes[index(last)], decided);
+  decided[index(second)] = most(second, wishes[index(second)], decided);
+  decided[index(first)] = most(first, first_at_most, decided);
 
-  std::uint64_t most = 0;
-  const Joint* binding = tightest(ring, passed(ring, wishes, contract), contract, most);
+  std::uint64_t entries = 0;
+  const Joint* binding = tightest(ring, passed(ring, wishes, contract), contract, entries);
   for (const Competitor competitor : {first, second, last})
-    settle(field_of(ring, competitor), decided[index(competitor)], binding);
-  for (const FieldFit* field : {ring.depth, ring.sges, ring.inline_data})
-    if (field && field->joint)
-      if (auto error = forbidden(*field, contract)) {
-        error->by.reason = arithmetic(*field, ring);
-        return error;
-      }
+    settle(field_of(ring, competitor), decided[index(competitor)], binding, contract);
+  for (const FieldFit* field : {ring.depth, ring.sges, ring.inline_data}) {
+    if (!field || !field->joint || !field->forbidden()) continue;
+    Error error = shortfall(*field, contract);
+    error.by.reason = arithmetic(*field, ring);
+    return error;
+  }
   return std::nullopt;
+}
+
+/// What goes to create as the fields stand.
+Amounts as_it_stands(const Ring& ring) noexcept {
+  const auto passed_for = [](const FieldFit* field) { return field ? field->passed : 0; };
+  Amounts create{};
+  create[index(Competitor::depth)] = passed_for(ring.depth);
+  create[index(Competitor::sges)] = passed_for(ring.sges);
+  create[index(Competitor::inline_data)] = passed_for(ring.inline_data);
+  return create;
+}
+
+}  // namespace
+
+std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
+  if (contract.joints().empty() || holds(ring, as_it_stands(ring), contract)) return std::nullopt;
+  return give_way_to_ring(ring, give_way, contract);
 }
 
 std::string arithmetic(const FieldFit& field, const Ring& ring) {

@@ -13,7 +13,7 @@ namespace verbena::fitting {
 /// The competitors for one ring. Without inline bytes (a receive queue) `inline_data` is null.
 struct Ring {
   Queue queue = Queue::send;
-  QueueShape shape;   ///< type and opcodes; the numbers come from the fields
+  QueueShape shape{};   ///< type and opcodes; the numbers come from the fields
   FieldFit* depth = nullptr;
   FieldFit* sges = nullptr;
   FieldFit* inline_data = nullptr;

@@ -61,8 +61,13 @@ std::string describe_passed(std::span<const Rung> rungs) {
 }
 
 LadderOutcome climb_down(std::span<Rung> rungs, const Contract& contract, unsigned tries, TryRef attempt) {
+  return climb_down_from(attempt(), rungs, contract, tries, attempt);
+}
+
+LadderOutcome climb_down_from(const TryResult& first, std::span<Rung> rungs, const Contract& contract, unsigned tries,
+                              TryRef attempt) {
   LadderOutcome outcome;
-  outcome.last = attempt();
+  outcome.last = first;
   Rung* last = nullptr;
   for (unsigned made = 1; !outcome.last.made; ++made) {
     LadderStep& step = outcome.steps.emplace_back();

@@ -63,6 +63,9 @@ struct LadderOutcome {
 /// may_be_too_much), lowers one rung and tries again, at most `tries` times in all. Every try is recorded once one was
 /// refused. A first try that is accepted allocates nothing.
 LadderOutcome climb_down(std::span<Rung> rungs, const Contract& contract, unsigned tries, TryRef attempt);
+/// The same from a first try that was made already.
+LadderOutcome climb_down_from(const TryResult& first, std::span<Rung> rungs, const Contract& contract, unsigned tries,
+                              TryRef attempt);
 
 /// The least that may be granted for a wish: its own at_least; the wish itself under `require`; else the default of
 /// that field (an eighth rounded up for depths and CQs, 1 for SGEs, 0 for inline bytes).

@@ -22,13 +22,13 @@ struct Attempt {
 
 /// The error of a refused creation: device_gone when the device is, no_memory with RLIMIT_MEMLOCK, what is locked and
 /// what was needed, permission, unsupported, else refused with the errno and every try. Counts and logs it.
-Error refusal(Device::State& device, const Attempt& attempt, const TryResult& last,
-              std::span<const LadderStep> steps = {});
+[[gnu::cold]] Error refusal(Device::State& device, const Attempt& attempt, const TryResult& last,
+                            std::span<const LadderStep> steps = {});
 
 /// Counts a success, and logs each adjustment that the policy wants logged.
 void made_it(Device::State& device, const char* object, const GrantNotes& notes, Policy policy);
 
 /// device_gone before anything is tried on a device that is known to be gone; empty otherwise.
-tl::unexpected<Error> gone(const Device::State& device);
+[[gnu::cold]] tl::unexpected<Error> gone(const Device::State& device);
 
 }  // namespace verbena

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kFields = std::tuple_size_v<decltype(QpGrant::fields)>;
 constexpr std::array kIsReceive{false, true, false, true, false};
 
-Error invalid(std::string field, std::string text) {
+[[gnu::cold]] Error invalid(std::string field, std::string text) {
   return Error{.kind = ErrorKind::invalid_request,
                .field = std::move(field),
                .by = {.set_by = SetBy::request},
@@ -53,9 +53,8 @@ Rungs rungs_of(QpGrant& grant, const QpRequest& request) {
     for (std::size_t field = 0; field < kFields; ++field) {
       if (competitor_of(field) != request.give_way[group] || (request.srq && kIsReceive[field])) continue;
       FieldGrant& number = grant.fields[field];
-      const std::uint32_t floor = floor_of(number.field, wish_of(request, field), request.policy);
       rungs.all[rungs.count++] = {.field = &number,
-                                  .floor = std::min(floor, number.granted),
+                                  .floor = floor_of(number.field, wish_of(request, field), request.policy),
                                   .how = field == 4 ? StepDown::to_floor : StepDown::by_half,
                                   .group = static_cast<std::uint8_t>(group)};
     }
@@ -63,21 +62,46 @@ Rungs rungs_of(QpGrant& grant, const QpRequest& request) {
   return rungs;
 }
 
-void take_in(QpGrant& grant, const ibv_qp_cap& cap, bool srq, const Contract& contract) {
+/// Takes in what the provider wrote back; true when that is less than was granted.
+bool take_in(QpGrant& grant, const ibv_qp_cap& cap, bool srq, const Contract& contract) {
   const std::array returned{cap.max_send_wr, cap.max_recv_wr, cap.max_send_sge, cap.max_recv_sge, cap.max_inline_data};
+  bool less = false;
   for (std::size_t field = 0; field < kFields; ++field) {
     if (srq && kIsReceive[field]) continue;
-    read_back(grant.fields[field], returned[field], contract, grant);
+    FieldGrant& number = grant.fields[field];
+    const std::uint32_t granted = number.granted;
+    read_back(number, returned[field], contract, grant);
+    less |= number.granted < granted;
   }
+  return less;
 }
 
 std::uint64_t work_requests(const QpGrant& grant) noexcept {
   return std::uint64_t{grant.max_send_wr().granted} + grant.max_recv_wr().granted;
 }
 
+/// The device refused what was fitted: steps down within the floors. An error when it takes nothing that they allow.
+[[gnu::cold]] std::optional<Error> step_down(Device::State& device, QpGrant& grant, const QpRequest& request,
+                                             const Contract& contract, const TryResult& first, TryRef attempt) {
+  Rungs ordered = rungs_of(grant, request);
+  const std::span<Rung> rungs = ordered.used();
+  std::array<std::uint32_t, kFields> before{};
+  for (std::size_t i = 0; i < rungs.size(); ++i) before[i] = rungs[i].field->granted;
+  const LadderOutcome outcome =
+      climb_down_from(first, rungs, contract, device.library->settings.values.ladder_tries, attempt);
+  if (!outcome.last.made) {
+    CountersState::add(device.counters.ladder_steps, outcome.steps.size() - 1);
+    return refusal(device, {.verb = "ibv_create_qp", .object = "queue pair", .need_bytes = ring_bytes(grant, contract)},
+                   outcome.last, outcome.steps);
+  }
+  note_ladder(grant, rungs, std::span(before).first(rungs.size()), outcome);
+  return std::nullopt;
+}
+
 /// The provider took the numbers and then wrote back fewer than the request can do with.
-std::optional<Error> too_few(const Device::State& device, std::span<const Rung> rungs) {
-  for (const Rung& rung : rungs) {
+[[gnu::cold]] std::optional<Error> too_few(const Device::State& device, QpGrant& grant, const QpRequest& request) {
+  Rungs ordered = rungs_of(grant, request);
+  for (const Rung& rung : ordered.used()) {
     const FieldGrant& number = *rung.field;
     if (number.granted >= rung.floor) continue;
     return Error{.kind = ErrorKind::limit,
@@ -91,7 +115,7 @@ std::optional<Error> too_few(const Device::State& device, std::span<const Rung> 
   return std::nullopt;
 }
 
-Failure over_budget(const Device::State& device, std::uint64_t asked) {
+[[gnu::cold]] Failure over_budget(const Device::State& device, std::uint64_t asked) {
   const LedgerSnapshot ledger = device.ledger.snapshot();
   Error error{.kind = ErrorKind::limit,
               .field = "total_wr",
@@ -130,7 +154,7 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
     return Failure(std::move(fitted.error()));
   }
   QpGrant& grant = fitted->grant;
-  if (!device.ledger.reserve_work_requests(state.get(), 0, work_requests(grant))) {
+  if (!device.ledger.reserve_work_requests(state->ledger_line, 0, work_requests(grant))) {
     CountersState::add(device.counters.refused);
     return over_budget(device, work_requests(grant));
   }
@@ -149,30 +173,18 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
     raw = device.backend.create_qp(device.verbs(), what, *fitted, cap, errno_value);
     return TryResult{.made = raw != nullptr, .error = errno_value, .errno_missing = raw == nullptr && errno_value == 0};
   };
-  Rungs ordered = rungs_of(grant, wanted);
-  const std::span<Rung> rungs = ordered.used();
-  std::array<std::uint32_t, kFields> before{};
-  for (std::size_t i = 0; i < rungs.size(); ++i) before[i] = rungs[i].field->granted;
-  LadderOutcome outcome = climb_down(rungs, contract, device.library->settings.values.ladder_tries, attempt);
-  if (outcome.steps.size() > 1) CountersState::add(device.counters.ladder_steps, outcome.steps.size() - 1);
-  if (!outcome.last.made) {
-    device.ledger.release(state.get());
-    return Failure(refusal(device,
-                           {.verb = "ibv_create_qp", .object = "queue pair", .need_bytes = ring_bytes(grant, contract)},
-                           outcome.last, outcome.steps));
+  if (const TryResult first = attempt(); !first.made) {
+    if (auto error = step_down(device, grant, wanted, contract, first, attempt)) return Failure(std::move(*error));
   }
-  if (!outcome.steps.empty()) {
-    note_ladder(grant, rungs, std::span(before).first(rungs.size()), outcome);
-    grant.ladder = std::move(outcome.steps);
+  const bool written_back = !contract.is(Behaviour::caps_written_back, Choice::no);
+  if (written_back && take_in(grant, cap, wanted.srq, contract)) {
+    if (auto error = too_few(device, grant, wanted)) {
+      device.destroyed("ibv_destroy_qp", device.verbs().destroy_qp(raw));
+      CountersState::add(device.counters.refused);
+      return Failure(std::move(*error));
+    }
   }
-  if (!contract.is(Behaviour::caps_written_back, Choice::no)) take_in(grant, cap, wanted.srq, contract);
-  if (auto error = too_few(device, rungs)) {
-    device.destroyed("ibv_destroy_qp", device.verbs().destroy_qp(raw));
-    device.ledger.release(state.get());
-    CountersState::add(device.counters.refused);
-    return Failure(std::move(*error));
-  }
-  device.ledger.reserve_work_requests(state.get(), raw->qp_num, work_requests(grant));
+  device.ledger.reserve_work_requests(state->ledger_line, raw->qp_num, work_requests(grant));
   made_it(device, "queue pair", grant, request.policy);
 
   state->pd = pd.state();
@@ -243,7 +255,7 @@ Result<Qp> Qp::adopt(const Pd& pd, ibv_qp* qp, Ownership ownership) {
     state->timeout = attr.timeout;
     state->retry_cnt = attr.retry_cnt;
   }
-  device.ledger.reserve_work_requests(state.get(), qp->qp_num, work_requests(grant));
+  device.ledger.reserve_work_requests(state->ledger_line, qp->qp_num, work_requests(grant));
   return Qp(std::move(state));
 }
 

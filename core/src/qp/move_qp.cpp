@@ -48,10 +48,8 @@ Provenance Qp::State::budget_provenance() const {
   return provenance;
 }
 
-Result<std::uint8_t> Qp::State::reserve_responder(std::uint8_t wanted, std::uint8_t at_least) {
-  const std::optional<std::uint32_t> reserved =
-      device().ledger.reserve_responder(this, raw->qp_num, wanted, std::min(at_least, wanted));
-  if (reserved) return static_cast<std::uint8_t>(*reserved);
+/// Fewer responder resources are left than the least that was asked for: who holds them.
+Error Qp::State::budget_spent(std::uint8_t wanted) const {
   const LedgerSnapshot ledger = device().ledger.snapshot();
   Error error{.kind = ErrorKind::limit,
               .field = "max_dest_rd_atomic",
@@ -60,7 +58,14 @@ Result<std::uint8_t> Qp::State::reserve_responder(std::uint8_t wanted, std::uint
               .text = to_string(ledger) + ". Give the queue pairs that hold them less, or ask for 0 here."};
   const std::uint64_t total = ledger.responder_total.value_or(0);
   error.allowed = total > ledger.responder_used ? total - ledger.responder_used : 0;
-  return Failure(std::move(error));
+  return error;
+}
+
+Result<std::uint8_t> Qp::State::reserve_responder(std::uint8_t wanted, std::uint8_t at_least) {
+  const std::optional<std::uint32_t> reserved =
+      device().ledger.reserve_responder(ledger_line, raw->qp_num, wanted, std::min(at_least, wanted));
+  if (!reserved) return Failure(budget_spent(wanted));
+  return static_cast<std::uint8_t>(*reserved);
 }
 
 std::uint32_t Qp::State::default_access() const noexcept {
@@ -116,7 +121,7 @@ Result<TransitionNotes> Qp::State::move(TransitionPlan& plan, Policy policy, std
     }
   }
   if (const int error = verbs().modify_qp(raw, plan.attr, static_cast<int>(plan.mask)); error != 0) {
-    if (sent(IBV_QP_MAX_DEST_RD_ATOMIC) && !facts) device().ledger.release_responder(this);
+    if (sent(IBV_QP_MAX_DEST_RD_ATOMIC) && !facts) device().ledger.release_responder(ledger_line);
     return Failure(modify_refused(plan.attr, plan.mask, error));
   }
   CountersState::add(device().counters.transitions);
@@ -128,7 +133,7 @@ Result<TransitionNotes> Qp::State::move(TransitionPlan& plan, Policy policy, std
   if (state == IBV_QPS_RESET) {
     ++generation;
     facts.reset();
-    device().ledger.release_responder(this);
+    device().ledger.release_responder(ledger_line);
   }
   if (policy != Policy::allow) {
     for (const Adjustment& adjustment : plan.adjustments) device().log(LogLevel::warn, to_string(adjustment));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "qp/settle_plan.hpp"
+#include "qp/transition_rows.hpp"
 
 namespace verbena {
 namespace {
@@ -25,7 +26,7 @@ Error refuse(ErrorKind kind, std::string field, Provenance by, std::string text)
   return Error{.kind = kind, .field = std::move(field), .by = std::move(by), .text = std::move(text)};
 }
 
-Error no_such_transition(const Edge& edge) {
+[[gnu::cold]] std::optional<Error> no_such_transition(const Edge& edge) {
   std::string next;
   for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR}) {
     if (!find_transition(edge.type, edge.from, state)) continue;
@@ -61,7 +62,7 @@ Objection objection(const Edge& edge, const Contract& contract) noexcept {
   return Objection::none;
 }
 
-Error objected(Objection why, const Edge& edge, const Contract& contract) {
+[[gnu::cold]] std::optional<Error> objected(Objection why, const Edge& edge, const Contract& contract) {
   ProvenanceIndex by = contract.behaviour(Behaviour::rts_driven_by).by;
   std::string_view text =
       "on this device the connection manager moves a QP there; use connect(), which goes over rdma_cm.";
@@ -75,6 +76,15 @@ Error objected(Objection why, const Edge& edge, const Contract& contract) {
   return refuse(ErrorKind::unsupported, "qp_state",
                 by < contract.provenances().size() ? contract.provenance(by) : Provenance{},
                 fmt::format("{}: {}", text_of(edge), text));
+}
+
+[[gnu::cold]] std::optional<Error> wrong_attributes(const Edge& edge, QpAttributes missing, QpAttributes too_much) {
+  std::string text = text_of(edge) + ":";
+  if (missing != 0) text += " missing " + attribute_names(missing) + ";";
+  if (too_much != 0) text += " too much " + attribute_names(too_much) + " (not taken by this transition);";
+  text.back() = '.';
+  return refuse(ErrorKind::invalid_request, attribute_names(missing != 0 ? missing : too_much), core_table(),
+                std::move(text));
 }
 
 /// Attributes whose values have limits.
@@ -188,10 +198,9 @@ private:
     return std::nullopt;
   }
 
+  /// An unknown bound is kUnbounded.
   bool fits(QpAttributes bit, Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
-    if (!sends(bit)) return true;
-    const Domain& domain = contract_.domain(field);
-    return value <= format_max && (!domain.known || value <= domain.max);
+    return !sends(bit) || (value <= format_max && value <= contract_.domain(field).max);
   }
 
   /// True, with the error, when the value cannot be sent; lowers it where the policy lets it.
@@ -247,24 +256,21 @@ private:
   TransitionPlan& plan_;
 };
 
+[[gnu::cold]] std::optional<Error> settle_values(const Edge& edge, const Contract& contract, TransitionPlan& plan) {
+  return ValueCheck(edge, contract, plan).run();
+}
+
 }  // namespace
 
 std::optional<Error> settle_plan(const Edge& edge, const Contract& contract, TransitionPlan& plan) {
-  const std::optional<TransitionRow> row = find_transition(edge.type, edge.from, edge.to);
-  if (!row) return no_such_transition(edge);
+  const transitions::Masks* const takes = transitions::masks_of(edge.type, edge.from, edge.to);
+  if (takes == nullptr) return no_such_transition(edge);
   if (const Objection why = objection(edge, contract); why != Objection::none) return objected(why, edge, contract);
 
   const QpAttributes given = plan.mask & ~static_cast<QpAttributes>(IBV_QP_STATE);
-  const QpAttributes missing = row->required & ~given;
-  const QpAttributes too_much = given & ~(row->required | row->optional);
-  if (missing != 0 || too_much != 0) {
-    std::string text = text_of(edge) + ":";
-    if (missing != 0) text += " missing " + attribute_names(missing) + ";";
-    if (too_much != 0) text += " too much " + attribute_names(too_much) + " (not taken by this transition);";
-    text.back() = '.';
-    return refuse(ErrorKind::invalid_request, attribute_names(missing != 0 ? missing : too_much), core_table(),
-                  std::move(text));
-  }
+  const QpAttributes missing = takes->required & ~given;
+  const QpAttributes too_much = given & ~(takes->required | takes->optional);
+  if ((missing | too_much) != 0) return wrong_attributes(edge, missing, too_much);
 
   plan.attr.qp_state = edge.to;
   if (edge.from == IBV_QPS_RESET && edge.to == IBV_QPS_RESET) {
@@ -280,9 +286,8 @@ std::optional<Error> settle_plan(const Edge& edge, const Contract& contract, Tra
     plan.mask |= IBV_QP_MIN_RNR_TIMER;
   }
   if ((plan.mask & kWithLimits) == 0) return std::nullopt;
-  ValueCheck check(edge, contract, plan);
-  if (check.all_fit()) return std::nullopt;
-  return check.run();
+  if (ValueCheck(edge, contract, plan).all_fit()) return std::nullopt;
+  return settle_values(edge, contract, plan);
 }
 
 Result<TransitionPlan> plan_transition(const TransitionRequest& request, const Contract& contract) {

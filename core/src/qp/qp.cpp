@@ -23,7 +23,6 @@ Qp::State::~State() {
   if (cm) cm->disconnect();
   if (owned) device().destroyed("ibv_destroy_qp", verbs().destroy_qp(raw));
   cm.reset();
-  device().ledger.release(this);
 }
 
 Qp::Qp(std::shared_ptr<State> state) noexcept : state_(std::move(state)), raw_(state_->raw) {}

@@ -27,6 +27,7 @@ struct Qp::State {
   ibv_qp_state state = IBV_QPS_RESET;
   std::uint16_t generation = 0;
   QpGrant grant;
+  LedgerLine ledger_line;  ///< ends before the device does, and after the destructor has destroyed the queue pair
 
   // In force, as codes; sent again where a device wants them twice.
   std::uint8_t min_rnr_timer = 12;
@@ -59,7 +60,8 @@ struct Qp::State {
   std::uint32_t default_access() const noexcept;
 
 private:
-  Error modify_refused(const ibv_qp_attr& attr, QpAttributes sent, int errno_value);
+  [[gnu::cold]] Error budget_spent(std::uint8_t wanted) const;
+  [[gnu::cold]] Error modify_refused(const ibv_qp_attr& attr, QpAttributes sent, int errno_value);
 };
 
 }  // namespace verbena

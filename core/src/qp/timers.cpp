@@ -39,7 +39,7 @@ constexpr std::array<double, 32> kAckTimeouts = [] {
   return table;
 }();
 
-Failure out_of_range(const char* field, Milliseconds wish, Milliseconds shortest, Milliseconds longest) {
+[[gnu::cold]] Failure out_of_range(const char* field, Milliseconds wish, Milliseconds shortest, Milliseconds longest) {
   return Failure(Error{.kind = ErrorKind::invalid_request,
                        .field = field,
                        .by = {.set_by = SetBy::request, .reason = "the packet format holds no other time"},
@@ -62,15 +62,16 @@ WorstStall bounded(Milliseconds one_try, unsigned tries, const std::string& also
 }  // namespace
 
 Result<AckTimeoutCode> ack_timeout_code(Milliseconds wish) {
-  if (wish == kForever) return AckTimeoutCode{0};
-  if (wish.count() > 0 && covers(kAckTimeouts[kLastCode], wish.count())) {
-    // The smallest power of two that covers so many units of 4.096 us.
-    const double units = wish.count() * (1 - kSlack) / kAckTimeouts[0];
-    auto whole = static_cast<std::uint64_t>(units);
-    if (static_cast<double>(whole) < units) ++whole;
-    const auto code = static_cast<unsigned>(std::bit_width(whole > 0 ? whole - 1 : 0));
+  constexpr double kMostUnits = kAckTimeouts[kLastCode] / kAckTimeouts[0];
+  const double units = wish.count() * (1 - kSlack) / kAckTimeouts[0];
+  if (units > 0 && units <= kMostUnits) {
+    // The smallest power of two that covers so many units of 4.096 us: as wide as the largest whole number below.
+    const auto whole = static_cast<std::int64_t>(units);
+    const std::int64_t below = static_cast<double>(whole) < units ? whole : whole - 1;
+    const auto code = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(below)));
     return static_cast<AckTimeoutCode>(std::max(code, 1U));
   }
+  if (wish == kForever) return AckTimeoutCode{0};
   return out_of_range("timeout", wish, duration(AckTimeoutCode{1}), duration(AckTimeoutCode{31}));
 }
 

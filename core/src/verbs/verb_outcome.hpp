@@ -29,9 +29,8 @@ template <class Call>
 int outcome(Call call) noexcept {
   errno = 0;
   const int result = call();
-  const int code = errno;
   if (result >= 0) return result;
-  if (result == -1) return code != 0 ? code : EINVAL;
+  if (result == -1) return errno != 0 ? errno : EINVAL;
   return -result;
 }
 
