@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "blocks.hpp"
+#include "control.hpp"
 #include "verbena/cq.hpp"
 #include "verbena/library.hpp"
 #include "verbena/pd.hpp"
@@ -176,14 +177,7 @@ void verbena_round(const Device& device, const Pd& pd, const Path& path, Clock t
   });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* const name = argc > 1 ? argv[1] : "rxe0";
-  const Library library = must(Library::create());
-  const Device device = must(library.open(name));
-  const Pd pd = must(device.alloc_pd());
-  const Path path = path_to_itself(device);
+int measure(const char* name, const Device& device, const Pd& pd, const Path& path) {
   const std::int64_t clock = bench::clock_cost();
   bench::Side raw[kCalls], ours[kCalls];
   for (int block = 0; block < kBlocks; ++block) {
@@ -203,4 +197,15 @@ int main(int argc, char** argv) {
                 found.more, found.worst_more, found.ratio, kInfo[call].limit, holds ? "holds" : "BROKEN");
   }
   return all_hold ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const name = argc > 1 ? argv[1] : "rxe0";
+  const Library library = must(Library::create());
+  const Device device = must(library.open(name));
+  const Pd pd = must(device.alloc_pd());
+  const Path path = path_to_itself(device);
+  return bench::under_control([&] { return measure(name, device, pd, path); });
 }

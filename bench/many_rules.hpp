@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace verbena::bench {
+namespace bench {
 
 /// A table of that many rules over 20 drivers, each as long as a shipped one is on average, with every kind of match.
 inline std::string many_rules(int count) {
@@ -41,4 +41,4 @@ inline std::string many_rules(int count) {
   return text;
 }
 
-}  // namespace verbena::bench
+}  // namespace bench

@@ -10,6 +10,7 @@
 
 #include "blocks.hpp"
 #include "by_hand.hpp"
+#include "control.hpp"
 #include "verbena/library.hpp"
 #include "verbs/real_verbs.hpp"
 
@@ -72,17 +73,20 @@ void round_of_library(const char* name, std::int64_t clock, Sides& sides) {
   sides.second_own.add(second_ns - second_opening);
 }
 
-bool report(const char* what, const char* beside, const bench::Comparison& found, double limit) {
+bool report(const char* what, const char* beside, const bench::Side& ours, const bench::Side& theirs, double limit) {
+  const bench::Comparison found = bench::compare(ours, theirs);
   const bool holds = found.ratio <= limit;
-  std::printf("%-24s %10.0f   %-28s %10.0f   ratio %.3f   worst block %.3f   limit %.2f   %s\n", what, found.ours,
-              beside, found.theirs, found.ratio, found.worst_ratio, limit, holds ? "holds" : "BROKEN");
+  std::printf("%-24s %10.0f   %-28s %10.0f   ratio %.3f   limit %.2f   %s\n", what, found.ours, beside, found.theirs,
+              found.ratio, limit, holds ? "holds" : "BROKEN");
+  std::printf("%-24s worst block %.3f (number %zu); blocks:", "", found.worst_ratio, found.worst_block);
+  for (std::size_t block = 1; block < ours.blocks(); ++block) {
+    std::printf(" %.3f", ours.block(block) / theirs.block(block));
+  }
+  std::printf("\n");
   return holds;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* const name = argc > 1 ? argv[1] : "rxe0";
+int measure(const char* name) {
   const std::int64_t clock = bench::clock_cost();
   Sides sides;
   for (int block = 0; block < kBlocks; ++block) {
@@ -94,11 +98,17 @@ int main(int argc, char** argv) {
   }
   std::printf("%s: medians in ns (instructions under --icount) of %d alternating blocks of %d, the first left out\n",
               name, kBlocks, kRounds);
-  bool holds = report("first open", "the same by hand", bench::compare(sides.first, sides.by_hand), kFirstLimit);
-  holds &= report("second open, own part", "first open, own part", bench::compare(sides.second_own, sides.first_own),
-                  kSecondLimit);
+  bool holds = report("first open", "the same by hand", sides.first, sides.by_hand, kFirstLimit);
+  holds &= report("second open, own part", "first open, own part", sides.second_own, sides.first_own, kSecondLimit);
   const bench::Comparison whole = bench::compare(sides.second, sides.first);
   std::printf("%-24s %10.0f   %-28s %10.0f   ratio %.3f\n", "second open, whole", whole.ours, "first open, whole",
               whole.theirs, whole.ratio);
   return holds ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const name = argc > 1 ? argv[1] : "rxe0";
+  return bench::under_control([name] { return measure(name); });
 }
