@@ -53,6 +53,7 @@ int nic_mmap(struct ib_ucontext* context, struct vm_area_struct* area) {
   mapping->memory = vmalloc_user(size);
   if (!mapping->memory) goto no_memory;
   refcount_set(&mapping->users, 1);
+  if (nic->vendor->fill_mapping) nic->vendor->fill_mapping(nic, offset, mapping->memory);
   error = remap_vmalloc_range(area, mapping->memory, 0);
   if (error) goto not_mapped;
   area->vm_private_data = mapping;

@@ -29,7 +29,7 @@ struct ib_mr* nic_reg_user_mr(struct ib_pd* pd, u64 start, u64 length, u64 virt,
   mr->ib.device = pd->device;
   mr->ib.pd = pd;
   if (length > nic_cap(nic, NIC_CAP_MAX_MR_SIZE)) {
-    error = REFUSE(&verdict, -EINVAL, "reg_user_mr (length above max_mr_size)");
+    error = REFUSE(&verdict, nic->vendor->too_long ?: -EINVAL, "reg_user_mr (max_mr_size)");
     goto failed;
   }
   mr->umem = ib_umem_get(pd->device, start, length, access);
@@ -37,7 +37,12 @@ struct ib_mr* nic_reg_user_mr(struct ib_pd* pd, u64 start, u64 length, u64 virt,
     error = REFUSE(&verdict, PTR_ERR(mr->umem), "ib_umem_get");
     goto failed;
   }
-  mr->ib.lkey = mr->ib.rkey = nic_key(nic) << 8;
+  mr->key = ida_alloc_range(&nic->keys, 1, 0xffffff, GFP_KERNEL); /* the least that is free: libcxgb4 has a table */
+  if (mr->key < 0) {
+    error = mr->key;
+    goto no_key;
+  }
+  mr->ib.lkey = mr->ib.rkey = mr->key << 8;
   mr->ib.length = length;
   mr->ib.iova = virt;
   error = nic->vendor->reg_mr ? nic->vendor->reg_mr(nic, mr, length, access, udata, &verdict) : 0;
@@ -45,6 +50,8 @@ struct ib_mr* nic_reg_user_mr(struct ib_pd* pd, u64 start, u64 length, u64 virt,
     atomic_inc(&nic->mrs);
     goto out;
   }
+  ida_free(&nic->keys, mr->key);
+no_key:
   ib_umem_release(mr->umem);
 failed:
   kfree(mr);
@@ -77,6 +84,7 @@ int nic_dereg_mr(struct ib_mr* mr, struct ib_udata* udata) {
     mutex_unlock(&ours->context->lock);
   }
   atomic_dec(&nic_of(mr->device)->mrs);
+  ida_free(&nic_of(mr->device)->keys, ours->key);
   ib_umem_release(ours->umem);
   kfree(ours);
   return 0;

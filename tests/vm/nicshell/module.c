@@ -14,7 +14,8 @@ MODULE_PARM_DESC(devices, "models to make NICs of, separated by +");
 static struct nic* nics[MOST_NICS];
 static int nic_count;
 
-static const struct nic_vendor* const vendors[] = {&nic_irdma, &nic_hns, &nic_mlx5};
+static const struct nic_vendor* const vendors[] = {&nic_irdma, &nic_hns,  &nic_mlx5, &nic_bnxt_re, &nic_efa,
+                                                   &nic_erdma, &nic_mana, &nic_qedr, &nic_cxgb4};
 
 static const struct nic_vendor* vendor_named(const char* driver) {
   size_t i;
@@ -72,6 +73,7 @@ static int add_nic(const char* name) {
   nic = ib_alloc_device(nic, ib);
   if (!nic) return -ENOMEM;
   nic->model = model;
+  ida_init(&nic->keys);
   for (i = 0; i < NIC_KINDS; i++) ida_init(&nic->numbers[i]);
   nic->vendor = vendor;
   error = nic_add_ethernet(nic);

@@ -50,6 +50,7 @@ struct nic_mr {
   struct nic_context* context;
   struct list_head ring; /* empty unless it is one */
   u64 start;
+  int key;
   u16 ring_type;
 };
 
@@ -103,6 +104,7 @@ struct nic {
   struct net_device* ethernet;
   struct ida numbers[NIC_KINDS];
   atomic_t used[NIC_KINDS];
+  struct ida keys;
   atomic_t mrs; /* in use */
   atomic_t next_key;
 };
@@ -116,10 +118,13 @@ struct nic_vendor {
     int error;
     const char* by;
   } exhausted; /* when all numbers are taken */
+  int too_long; /* errno for a region longer than max_mr_size; 0: EINVAL */
   const struct nic_figure* fallback; /* for caps that no source gives, by enum nic_cap; NULL: nic_fallback alone */
 
   int (*query_device)(struct nic* nic, struct ib_device_attr* attr, struct ib_udata* udata);
   int (*alloc_context)(struct nic* nic, struct nic_context* context, struct ib_udata* udata, struct verdict* verdict);
+  /* Puts into a mapping what the library reads from it. */
+  void (*fill_mapping)(struct nic* nic, unsigned long page, void* memory);
   int (*alloc_pd)(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, struct verdict* verdict);
   int (*reg_mr)(struct nic* nic, struct nic_mr* mr, u64 length, int access, struct ib_udata* udata,
                 struct verdict* verdict);
@@ -139,7 +144,8 @@ struct nic_vendor {
   int (*create_ah)(struct nic* nic, struct nic_ah* ah, struct ib_udata* udata, struct verdict* verdict);
 };
 
-extern const struct nic_vendor nic_irdma, nic_hns, nic_mlx5;
+extern const struct nic_vendor nic_irdma, nic_hns, nic_mlx5, nic_bnxt_re, nic_efa, nic_erdma, nic_mana, nic_qedr,
+    nic_cxgb4;
 extern const struct ib_device_ops nic_base_ops;
 
 static inline struct nic* nic_of(struct ib_device* device) {
