@@ -6,9 +6,9 @@
 
 #include "nicshell.h"
 
-#define STATUS_OFFSET 0x1000  // page of the mapping that is the status page; rings start behind it
+#define STATUS_OFFSET 0x100  // page of the mapping that is the status page; rings start behind it
 #define RING_OFFSET 1
-#define QUEUES 4096           // of each kind, in the status page
+#define QUEUES 8192           // of each kind, in the status page
 #define SQ_ENTRY 320          // union t4_wr, T4_SQ_NUM_BYTES
 #define RQ_ENTRY 128          // union t4_recv_wr, T4_RQ_NUM_BYTES
 #define CQ_ENTRY 64           // struct t4_cqe
