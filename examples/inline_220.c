@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     status = verbena_fit_qp(contract, &attr, NULL, &report); /* the one call */
   }
   printf("%s", verbena_report_text(report));
-  if (status == VERBENA_OK) printf("\npassed to create: max_inline_data %u\n", attr.cap.max_inline_data);
+  if (status == VERBENA_OK) printf("passed to create: max_inline_data %u\n", attr.cap.max_inline_data);
   if (status == VERBENA_OK && context != NULL && !create(context, &attr)) status = VERBENA_REFUSED;
 
   verbena_report_free(report);

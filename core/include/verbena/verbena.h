@@ -220,7 +220,8 @@ VERBENA_API int verbena_report_adjustment(const struct verbena_report* report, s
 /** The error behind a failure; VERBENA_INVALID_REQUEST, and nothing written, when the call succeeded. */
 VERBENA_API int verbena_report_error(const struct verbena_report* report, struct verbena_error* error);
 
-/** All of it as text, one line an adjustment or error; empty when nothing was changed. Never NULL. */
+/** All of it as text, one line an adjustment or error, each with its newline; empty when nothing was changed. Never
+ * NULL. */
 VERBENA_API const char* verbena_report_text(const struct verbena_report* report);
 VERBENA_API void verbena_report_free(struct verbena_report* report);
 

@@ -39,7 +39,7 @@ verbena_report* report_of(const Error& error) noexcept {
   try {
     auto report = std::make_unique<verbena_report>();
     report->failed = verbena_report::Failed{error, std::string(name(error.by.set_by))};
-    report->text = to_string(error);
+    report->text = to_string(error) + '\n';
     return report.release();
   } catch (...) {
     return nullptr;
@@ -53,8 +53,8 @@ verbena_report* report_of(std::span<const FieldGrant> fields, const GrantNotes& 
     for (const Adjustment& adjustment : notes.adjustments) {
       report->changes.push_back(
           {adjustment, std::string(name(adjustment.kind)), std::string(name(adjustment.by.set_by))});
-      if (!report->text.empty()) report->text += '\n';
       report->text += to_string(adjustment);
+      report->text += '\n';
     }
     return report.release();
   } catch (...) {
