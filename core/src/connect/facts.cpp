@@ -196,8 +196,8 @@ Result<QpFacts> Qp::facts(const ConnectWish& wish) {
   } else if (facts.transport == Transport::infiniband) {
     ibv_port_attr attr{};
     if (const int error = qp.verbs().query_port(qp.device().context, qp.port, attr)) {
-      return Failure(
-          refusal(qp.device(), {.verb = "ibv_query_port", .object = "port"}, {.made = false, .error = error}));
+      return Failure(refusal(qp.device(), {.verb = "ibv_query_port", .object = "port", .creates = false},
+                             {.made = false, .error = error}));
     }
     facts.lid = attr.lid;
     qp.gid_index = wish.gid_index.value_or(0);

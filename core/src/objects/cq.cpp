@@ -146,10 +146,11 @@ Result<CqGrant> Cq::resize(const Wish& cqe, Policy policy) const {
   // No ladder: a CQ that refuses to shrink or grow keeps what it has, and only the caller knows what would do.
   const int error = on.verbs().resize_cq(raw_, static_cast<int>(grant.cqe.passed));
   if (error != 0) {
-    Attempt what{"ibv_resize_cq", "larger or smaller completion queue"};
+    Attempt what{"ibv_resize_cq", "completion queue"};
     what.need_bytes = grant.cqe.passed * kCqeBytes;
     what.field = &grant.cqe;
     what.creates = false;
+    what.without = "for another size make a new one, and queue pairs on it";
     return Failure(refusal(on, what, {false, error, false}));
   }
   read_back(grant.cqe, static_cast<std::uint32_t>(std::max(raw_->cqe, 0)), contract, grant);
@@ -183,14 +184,17 @@ Result<void> Cq::moderate(std::uint16_t count, std::uint16_t microseconds) const
   const int error = on.verbs().modify_cq(raw_, attr);
   if (error == 0) return {};
   return Failure(
-      refusal(on, {"ibv_modify_cq", "moderated completion queue", 0, nullptr, false}, {false, error, false}));
+      refusal(on, {"ibv_modify_cq", "completion queue", 0, nullptr, false, "an event may come for every completion"},
+              {false, error, false}));
 }
 
 Result<void> Cq::arm(bool solicited_only) const {
   const int error = normalise_errno(ibv_req_notify_cq(raw_, solicited_only ? 1 : 0));
   if (error == 0) return {};
   return Failure(
-      refusal(*state_->device, {"ibv_req_notify_cq", "completion event", 0, nullptr, false}, {false, error, false}));
+      refusal(*state_->device,
+              {"ibv_req_notify_cq", "completion queue", 0, nullptr, false, "no event will come: poll it instead"},
+              {false, error, false}));
 }
 
 Device Cq::device() const noexcept {

@@ -46,16 +46,27 @@ Error refusal(Device::State& device, const Attempt& attempt, const TryResult& la
       break;
     case ErrnoFamily::permission:
       error.kind = ErrorKind::permission;
-      error.text = fmt::format("{}: this process lacks the right to make a {}", what, attempt.object);
+      error.text = attempt.creates ? fmt::format("{}: this process lacks the right to make a {}", what, attempt.object)
+                                   : fmt::format("{}: this process lacks the right to do it", what);
       break;
     case ErrnoFamily::unsupported:
       error.kind = ErrorKind::unsupported;
-      error.text = fmt::format("{}: the device or its driver has no such {}", what, attempt.object);
+      error.text = attempt.creates ? fmt::format("{}: the device or its driver makes no {}, or none like this", what,
+                                                 attempt.object)
+                                   : fmt::format("{}: the driver does not have this call{}{}", what,
+                                                 *attempt.without != '\0' ? "; " : "", attempt.without);
       break;
     default:
       error.kind = ErrorKind::refused;
-      error.text = fmt::format("{}: the device refuses a {} that its contract allows", what, attempt.object);
+      error.text = attempt.creates
+                       ? fmt::format("{}: the device refuses a {} that its contract allows", what, attempt.object)
+                       : fmt::format("{}: the device refuses what its contract does not forbid", what);
       break;
+  }
+  if (attempt.torn) {
+    error.text += fmt::format("; the {} may be half changed: use its keys no more, and destroy it", attempt.object);
+  } else if (!attempt.creates) {
+    error.text += fmt::format("; the {} is as it was", attempt.object);
   }
   if (steps.size() == 1 && family != ErrnoFamily::memory) error.text += "; nothing in the request may be lowered";
   device.log(LogLevel::error, error.text);

@@ -10,7 +10,7 @@
 
 namespace verbena {
 
-/// What was to be made when the device said no.
+/// What was to be made, or done with it, when the device said no.
 struct Attempt {
   const char* verb = "";         ///< `ibv_create_cq`
   const char* object = "";       ///< `completion queue`
@@ -18,6 +18,9 @@ struct Attempt {
   /// The one number that was asked for, where there is only one.
   const FieldGrant* field = nullptr;
   bool creates = true;  ///< counted among the refused creations
+  /// For a call that makes nothing: what to do where the driver lacks it.
+  const char* without = "";
+  bool torn = false;  ///< the object may be half changed by now
 };
 
 /// The error of a refused creation: device_gone when the device is, no_memory with RLIMIT_MEMLOCK, what is locked and

@@ -18,6 +18,13 @@ namespace {
 
 constexpr std::uint64_t kSgeBytes = 16;  // struct of address, length and lkey in every ring
 
+// What to do where the driver lacks a call.
+constexpr const char* kNoQuery =
+    "its depth and SGEs are those of Srq::grant(), and no driver call tells the limit that is armed";
+constexpr const char* kNoLimit = "no limit event will come: count the receives that are left, and refill in time";
+constexpr const char* kAdoptWithoutQuery =
+    "it cannot be adopted, since nothing else tells what it holds: create it with Srq::create, or use its raw handle";
+
 }  // namespace
 
 Srq::State::~State() {
@@ -94,7 +101,8 @@ Result<Srq> Srq::adopt(const Pd& pd, ibv_srq* srq, Ownership ownership) {
   if (!state->contract) return gone(on);
   ibv_srq_attr attr{};
   if (const int failed = on.verbs().query_srq(srq, attr); failed != 0) {
-    return Failure(refusal(on, {"ibv_query_srq", "shared receive queue", 0, nullptr, false}, {false, failed, false}));
+    return Failure(refusal(on, {"ibv_query_srq", "shared receive queue", 0, nullptr, false, kAdoptWithoutQuery},
+                           {false, failed, false}));
   }
   SrqGrant& grant = state->grant;
   grant.quirks_hash = state->contract->quirks_hash();
@@ -136,7 +144,8 @@ Result<void> Srq::arm_limit(std::uint32_t limit) const {
   attr.srq_limit = limit;
   const int failed = on.verbs().modify_srq(raw_, attr, IBV_SRQ_LIMIT);
   if (failed == 0) return {};
-  return Failure(refusal(on, {"ibv_modify_srq", "SRQ limit", 0, nullptr, false}, {false, failed, false}));
+  return Failure(
+      refusal(on, {"ibv_modify_srq", "shared receive queue", 0, nullptr, false, kNoLimit}, {false, failed, false}));
 }
 
 Result<ibv_srq_attr> Srq::query() const {
@@ -144,7 +153,8 @@ Result<ibv_srq_attr> Srq::query() const {
   ibv_srq_attr attr{};
   const int failed = on.verbs().query_srq(raw_, attr);
   if (failed == 0) return attr;
-  return Failure(refusal(on, {"ibv_query_srq", "shared receive queue", 0, nullptr, false}, {false, failed, false}));
+  return Failure(
+      refusal(on, {"ibv_query_srq", "shared receive queue", 0, nullptr, false, kNoQuery}, {false, failed, false}));
 }
 
 Device Srq::device() const noexcept {

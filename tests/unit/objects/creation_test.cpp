@@ -144,6 +144,26 @@ TEST_F(Creation, AnSrqHoldsWhatWasAskedAndItsLimitIsChecked) {
   EXPECT_EQ(beyond.error().allowed, 128U);
 }
 
+// Whoever reads it at night has an SRQ that works, and must not think that it is gone.
+TEST_F(Creation, AQueryThatTheDriverLacksSaysWhatToReadInstead) {
+  const Device device = open();
+  const Pd pd = pd_of(device);
+  const auto srq = Srq::create(pd, SrqRequest{Wish{128}, Wish{4}});
+  ASSERT_TRUE(srq);
+  nic.next_errors["query_srq"] = {EOPNOTSUPP, EINVAL};
+  const auto lacking = srq->query();
+  ASSERT_FALSE(lacking);
+  EXPECT_EQ(lacking.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(lacking.error().text, HasSubstr("the driver does not have this call"));
+  EXPECT_THAT(lacking.error().text, HasSubstr("Srq::grant()"));
+  EXPECT_THAT(lacking.error().text, HasSubstr("is as it was"));
+  const auto refused = srq->query();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::refused);
+  EXPECT_THAT(refused.error().text, HasSubstr("is as it was"));
+  EXPECT_EQ(device.counters().refused, 0U) << "no creation was refused";
+}
+
 // F51: 'Cannot allocate memory' with a lock limit of 64 KiB.
 TEST_F(Creation, NoMemoryNamesTheLockLimitAndTheNeed) {
   static char memory[256 << 10];
