@@ -47,8 +47,9 @@ verbena::Result<Asked> read(const Words& words) {
     asked.srqs.push_back(*request);
   }
   for (const std::string& word : words.mrs) {
-    const verbena::Result<verbena::MrRequest> request = read_mr_spec(word);
+    verbena::Result<verbena::MrRequest> request = read_mr_spec(word);
     if (!request) return verbena::Failure(request.error());
+    request->policy = *policy;
     asked.mrs.push_back(*request);
   }
   return asked;

@@ -97,7 +97,7 @@ struct SrqGrant : GrantNotes {
 
 struct MrGrant : GrantNotes {
   std::uint64_t length = 0;
-  std::uint32_t access = 0;   ///< passed access flags; wider than asked only with an adjustment that says so
+  std::uint32_t access = 0;   ///< passed access flags; each that was asked and left out has an adjustment
   friend bool operator==(const MrGrant&, const MrGrant&) = default;
 };
 

@@ -96,6 +96,9 @@ struct MrRequest {
   std::uint32_t access = 0;             ///< IBV_ACCESS_*
   MemoryKind kind = MemoryKind::host;
   std::optional<std::uint64_t> iova{};
+  /// For access flags that permit what the device has not (atomics, windows, FLUSH): `require` refuses them, the others
+  /// leave them out. On-demand and zero-based regions are refused in any case; hints are left out in any case.
+  Policy policy = Policy::prefer;
 
   friend bool operator==(const MrRequest&, const MrRequest&) = default;
 };

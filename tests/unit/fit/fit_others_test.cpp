@@ -144,6 +144,100 @@ TEST(FitMr, OnDemandPagingThatTheDeviceDeniesIsRefused) {
   EXPECT_EQ(refused.error().field, "on_demand_paging");
 }
 
+TEST(FitMr, RightsThatTheDeviceHasNoUseForAreLeftOutAndNamed) {
+  struct Right {
+    std::uint32_t bit;
+    const char* word;
+    std::vector<Feature> features;
+  };
+  const Right rights[] = {
+      {IBV_ACCESS_REMOTE_ATOMIC, "IBV_ACCESS_REMOTE_ATOMIC", {Feature::compare_swap, Feature::fetch_add}},
+      {IBV_ACCESS_MW_BIND, "IBV_ACCESS_MW_BIND", {Feature::memory_window_1, Feature::memory_window_2}},
+      {1U << 8, "IBV_ACCESS_FLUSH_GLOBAL", {Feature::flush}},
+      {1U << 9, "IBV_ACCESS_FLUSH_PERSISTENT", {Feature::flush}}};
+  for (const Right& right : rights) {
+    contracts::Made without{Caps{}};
+    for (const Feature feature : right.features) without.feature(feature, Support::absent);
+    const Contract contract = without.build();
+    MrRequest request;
+    request.length = 1;
+    request.access = IBV_ACCESS_LOCAL_WRITE | right.bit;
+    const auto grant = fit(request, contract);
+    ASSERT_TRUE(grant.has_value()) << right.word;
+    EXPECT_EQ(grant->access, std::uint32_t{IBV_ACCESS_LOCAL_WRITE});
+    ASSERT_EQ(grant->adjustments.size(), 1U) << right.word;
+    EXPECT_EQ(grant->adjustments[0].field, right.word);
+    EXPECT_EQ(grant->adjustments[0].asked, right.bit);
+    EXPECT_EQ(grant->adjustments[0].granted, 0U);
+    EXPECT_EQ(grant->adjustments[0].by, contract.provenance(contract.feature(right.features[0]).by));
+    EXPECT_EQ(grant->adjustments[0].by.set_by, SetBy::rule);
+
+    request.policy = Policy::require;
+    const auto refused = fit(request, contract);
+    ASSERT_FALSE(refused.has_value()) << right.word;
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+    EXPECT_EQ(refused.error().field, name(right.features[0]));
+    EXPECT_THAT(refused.error().text, HasSubstr(right.word));
+
+    request.policy = Policy::prefer;
+    EXPECT_EQ(fit(request, contracts::Made(Caps{}).build())->access, request.access) << "nobody denies it";
+  }
+}
+
+TEST(FitMr, OneKindOfWindowOrAtomicIsEnoughForTheRight) {
+  MrRequest request;
+  request.length = 1;
+  request.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_ATOMIC;
+  const auto grant = fit(request, contracts::Made(Caps{})
+                                      .feature(Feature::memory_window_1, Support::absent)
+                                      .feature(Feature::compare_swap, Support::absent)
+                                      .build());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->access, request.access);
+  EXPECT_TRUE(grant->adjustments.empty());
+}
+
+TEST(FitMr, FlushToPersistenceIsAnotherBitThanToGlobalVisibility) {
+  Caps caps;
+  caps.set(Cap::device_cap_flags_ex, std::uint64_t{1} << 38U);
+  MrRequest request;
+  request.length = 1;
+  request.access = IBV_ACCESS_LOCAL_WRITE | 3U << 8U;
+  const auto grant = fit(request, contracts::Made(caps).build());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->access, IBV_ACCESS_LOCAL_WRITE | 1U << 8U);
+  ASSERT_EQ(grant->adjustments.size(), 1U);
+  EXPECT_THAT(grant->adjustments[0].by.reason, HasSubstr("FLUSH_PERSISTENT"));
+}
+
+TEST(FitMr, AnotherRegionThanTheOneAskedForIsNeverGranted) {
+  MrRequest request;
+  request.length = 4096;
+  request.access = IBV_ACCESS_ZERO_BASED;
+  request.policy = Policy::allow;
+  const auto refused = fit(request, contracts::Made(Caps{}).feature(Feature::zero_based_mr, Support::absent).build());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().field, "zero_based_mr");
+}
+
+TEST(FitMr, HintsAreLeftOutEvenUnderRequire) {
+  MrRequest request;
+  request.length = 4096;
+  request.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB;
+  request.policy = Policy::require;
+  const auto grant = fit(request, contracts::Made(Caps{}).feature(Feature::relaxed_ordering, Support::absent).build());
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->access, std::uint32_t{IBV_ACCESS_LOCAL_WRITE});
+  ASSERT_EQ(grant->adjustments.size(), 2U);
+  EXPECT_EQ(grant->adjustments[0].field, "IBV_ACCESS_RELAXED_ORDERING");
+  EXPECT_EQ(grant->adjustments[1].field, "IBV_ACCESS_HUGETLB");
+  EXPECT_EQ(grant->adjustments[1].by.set_by, SetBy::build);
+
+  request.access |= IBV_ACCESS_ON_DEMAND;
+  EXPECT_NE(fit(request, contracts::connectx5())->access & IBV_ACCESS_HUGETLB, 0U)
+      << "on demand it tells the page size";
+}
+
 TEST(FitMr, RelaxedOrderingIsPassedOnSinceDriversMayIgnoreIt) {
   MrRequest request;
   request.length = 4096;
