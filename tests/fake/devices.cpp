@@ -185,7 +185,7 @@ unsigned FakeVerbs::live_objects() const {
   unsigned total = 0;
   for (const auto& entry : devices_) {
     const FakeDevice& d = entry->device;
-    total += d.contexts + d.pds + d.cqs + d.qps + d.srqs + d.mrs + d.mws + d.ahs + d.channels;
+    total += d.contexts + d.pds + d.cqs + d.qps + d.srqs + d.mrs + d.mws + d.ahs + d.channels + d.parents + d.tds;
   }
   return total;
 }

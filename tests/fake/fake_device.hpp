@@ -62,13 +62,16 @@ struct FakeDevice {
   std::function<int(int asked)> cqe_write_back;
   std::function<void(ibv_srq_attr&)> srq_write_back;
   std::map<std::string, std::deque<int>> next_errors;  ///< by verb: what its next calls fail with; 0 lets one through
+  int rereg_code = IBV_REREG_MR_ERR_CMD;  ///< the class of a rereg_mr that fails by next_errors
+  bool has_rereg = true, has_parent_domains = true, has_thread_domains = true;  ///< the provider has these calls
   bool gone = false;  ///< removed: every call answers EIO
   int post_error = 0;  ///< what post_send and post_recv return, with its sign
   bool post_sets_bad_wr = true;
   bool complete_sends = true;  ///< a posted send completes at once
 
   // what happened
-  unsigned contexts = 0, pds = 0, cqs = 0, qps = 0, srqs = 0, mrs = 0, mws = 0, ahs = 0, channels = 0;
+  unsigned contexts = 0, pds = 0, cqs = 0, qps = 0, srqs = 0, mrs = 0, mws = 0, ahs = 0, channels = 0, parents = 0,
+           tds = 0;
   std::deque<ibv_async_event> events;
 };
 

@@ -225,6 +225,11 @@ private:
   std::vector<ModifyCall> modifies_;
   std::set<ibv_qp*> qps_;
   std::map<ibv_mr*, std::size_t> locked_;
+  struct ParentParts {
+    ibv_pd* pd = nullptr;
+    ibv_td* td = nullptr;
+  };
+  std::map<ibv_pd*, ParentParts> parents_;
   std::set<rdma_cm_id*> cm_ids_;
   std::map<std::uint16_t, rdma_cm_id*> cm_listeners_;
   std::uint16_t cm_next_port_ = 40000;

@@ -31,19 +31,49 @@ int FakeVerbs::dealloc_pd(ibv_pd* pd) {
   FakeDevice& device = device_of(pd->context);
   const int error = scripted(device, "dealloc_pd");
   if (error != 0 && !device.gone) return error;
-  --device.pds;
+  for (const auto& [parent, parts] : parents_)
+    if (parts.pd == pd) return EBUSY;
+  --(parents_.erase(pd) != 0 ? device.parents : device.pds);
   delete pd;
   return error;
 }
 
-Made<ibv_pd> FakeVerbs::alloc_parent_domain(ibv_context*, ibv_parent_domain_init_attr&) {
-  return refused<ibv_pd>(EOPNOTSUPP);
+// A parent domain keeps its parts busy, as mlx5 counts them (providers/mlx5/verbs.c mlx5_alloc_parent_domain).
+Made<ibv_pd> FakeVerbs::alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr& attr) {
+  const Lock lock = enter("alloc_parent_domain");
+  FakeDevice& device = device_of(context);
+  if (const int error = scripted(device, "alloc_parent_domain"); error != 0) return refused<ibv_pd>(error);
+  if (!device.has_parent_domains) return refused<ibv_pd>(EOPNOTSUPP);
+  if (attr.pd == nullptr || attr.comp_mask != 0) return refused<ibv_pd>(EINVAL);
+  auto* pd = new ibv_pd{};
+  pd->context = context;
+  parents_[pd] = {attr.pd, attr.td};
+  ++device.parents;
+  return given(pd);
 }
-Made<ibv_td> FakeVerbs::alloc_td(ibv_context*, ibv_td_init_attr&) {
-  return refused<ibv_td>(EOPNOTSUPP);
+
+Made<ibv_td> FakeVerbs::alloc_td(ibv_context* context, ibv_td_init_attr& attr) {
+  const Lock lock = enter("alloc_td");
+  FakeDevice& device = device_of(context);
+  if (const int error = scripted(device, "alloc_td"); error != 0) return refused<ibv_td>(error);
+  if (!device.has_thread_domains) return refused<ibv_td>(EOPNOTSUPP);
+  if (attr.comp_mask != 0) return refused<ibv_td>(EINVAL);
+  auto* td = new ibv_td{};
+  td->context = context;
+  ++device.tds;
+  return given(td);
 }
-int FakeVerbs::dealloc_td(ibv_td*) {
-  return EOPNOTSUPP;
+
+int FakeVerbs::dealloc_td(ibv_td* td) {
+  const Lock lock = enter("dealloc_td");
+  FakeDevice& device = device_of(td->context);
+  const int error = scripted(device, "dealloc_td");
+  if (error != 0 && !device.gone) return error;
+  for (const auto& [parent, parts] : parents_)
+    if (parts.td == td) return EBUSY;
+  --device.tds;
+  delete td;
+  return error;
 }
 
 int FakeVerbs::lock_pages(std::size_t length) {
@@ -90,10 +120,33 @@ Made<ibv_mr> FakeVerbs::alloc_null_mr(ibv_pd*) {
   return refused<ibv_mr>(EOPNOTSUPP);
 }
 
-int FakeVerbs::rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, unsigned, int& code) {
+// As libibverbs has it (verbs.c ibv_rereg_mr): what it finds itself is an input error, and a provider without the call
+// is a failed command. New keys each time: the kernel may make a new object.
+int FakeVerbs::rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length, unsigned access,
+                        int& code) {
   const Lock lock = enter("rereg_mr");
+  FakeDevice& device = device_of(mr->context);
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool rights = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
   code = IBV_REREG_MR_ERR_INPUT;
-  return EOPNOTSUPP;
+  if ((moves && (length == 0 || address == nullptr)) || (access != 0 && !rights)) return EINVAL;
+  code = IBV_REREG_MR_ERR_CMD;
+  if (!device.has_rereg) return EOPNOTSUPP;
+  const int error = scripted(device, "rereg_mr");
+  if (error != 0) code = device.rereg_code;
+  if (error != 0 && code != IBV_REREG_MR_ERR_DO_FORK_OLD) return error;
+  if (moves) {
+    locked_bytes -= locked_[mr];
+    if (const int refused = lock_pages(length); refused != 0) return refused;
+    locked_[mr] = length;
+    mr->addr = address;
+    mr->length = length;
+  }
+  if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) mr->pd = pd;
+  mr->lkey = next_key_;
+  mr->rkey = next_key_++;
+  if (error == 0) code = 0;
+  return error;
 }
 
 int FakeVerbs::dereg_mr(ibv_mr* mr) {

@@ -28,6 +28,7 @@ Result<Mr> register_region(const Pd& pd, const MrRequest& request, const char* v
   state->pd = pd.state();
   state->grant = std::move(*fitted);
   state->kind = request.kind;
+  state->pinned_access = state->grant.access;
   const Made<ibv_mr> made = reg(on.verbs(), state->grant.access);
   if (!made) {
     Attempt what{verb, object};
@@ -39,7 +40,7 @@ Result<Mr> register_region(const Pd& pd, const MrRequest& request, const char* v
   }
   state->raw = made.handle;
   state->owned = true;
-  made_it(on, "memory region", state->grant, Policy::prefer);
+  made_it(on, "memory region", state->grant, request.policy);
   return Mr(std::move(state));
 }
 
@@ -73,6 +74,7 @@ Result<Mr> Mr::adopt(const Pd& pd, ibv_mr* mr, std::uint32_t access, Ownership o
   state->pd = pd.state();
   state->grant.length = mr->length;
   state->grant.access = access;
+  state->pinned_access = access;
   state->raw = mr;
   state->owned = ownership == Ownership::taken;
   return Mr(std::move(state));

@@ -11,6 +11,7 @@ namespace verbena {
 
 Pd::State::~State() {
   if (owned) device->destroyed("ibv_dealloc_pd", device->verbs().dealloc_pd(raw));
+  if (thread_domain != nullptr) device->destroyed("ibv_dealloc_td", device->verbs().dealloc_td(thread_domain));
 }
 
 Pd::Pd(std::shared_ptr<State> state) noexcept : state_(std::move(state)), raw_(state_->raw) {}
@@ -44,8 +45,17 @@ Device Pd::device() const noexcept {
   return Device(state_->device);
 }
 
+const GrantNotes& Pd::notes() const noexcept {
+  return state_->notes;
+}
+
+ibv_td* Pd::thread_domain() const noexcept {
+  return state_->thread_domain;
+}
+
 ibv_pd* Pd::release() noexcept {
   state_->owned = false;
+  state_->thread_domain = nullptr;
   state_.reset();
   return std::exchange(raw_, nullptr);
 }

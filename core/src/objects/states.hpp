@@ -17,8 +17,11 @@ namespace verbena {
 
 struct Pd::State {
   std::shared_ptr<Device::State> device;
+  std::shared_ptr<Pd::State> parent;  ///< of a parent domain: what it was made from
   ibv_pd* raw = nullptr;
+  ibv_td* thread_domain = nullptr;    ///< made with it, and freed here unless it was released
   bool owned = true;  ///< destroyed here; false once released, or when the handle stayed the caller's
+  GrantNotes notes;
   ~State();
 };
 
@@ -55,6 +58,10 @@ struct Mr::State {
   bool owned = true;
   MrGrant grant;
   MemoryKind kind = MemoryKind::host;
+  std::uint32_t pinned_access = 0;  ///< what its memory was pinned with; a change of access alone cannot add writing
+  /// After a change that failed half-way: the domain that it may belong to by now.
+  std::shared_ptr<Pd::State> torn_to;
+  bool usable = true;
   ~State();
 };
 
