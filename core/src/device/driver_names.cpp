@@ -9,18 +9,19 @@ namespace {
 
 // Ids: linux include/uapi/rdma/ib_user_ioctl_verbs.h, enum rdma_driver_id (irdma took over i40iw's). Modules and
 // parents: the MODULE_ and auxiliary_driver declarations of linux drivers/infiniband. ABI ranges: match_min_abi_version
-// and match_max_abi_version of rdma-core providers/*, versions 44 to 64.
+// and match_max_abi_version of rdma-core providers/*, the same in versions 44 and 64; empty where a provider takes
+// every ABI (INT_MAX), or where there is no provider (usnic).
 constexpr std::array kDrivers = {
     DriverNames{"mlx5", 1, "mlx5_ib", "mlx5_core", 1, 1},
-    DriverNames{"mlx4", 2, "mlx4_ib", "mlx4_core", 3, 4},
+    DriverNames{"mlx4", 2, "mlx4_ib", "mlx4_core", 2, 4},
     DriverNames{"cxgb4", 4, "iw_cxgb4", "cxgb4", std::nullopt, std::nullopt},
-    DriverNames{"mthca", 5, "ib_mthca", "ib_mthca", std::nullopt, std::nullopt},
+    DriverNames{"mthca", 5, "ib_mthca", "ib_mthca", 0, 1},
     DriverNames{"bnxt_re", 6, "bnxt_re", "bnxt_en", 1, 1},
-    DriverNames{"ocrdma", 7, "ocrdma", "be2net", std::nullopt, std::nullopt},
-    DriverNames{"irdma", 9, "irdma", "ice", 4, 5},
-    DriverNames{"irdma", 9, "irdma", "i40e", 4, 5},
-    DriverNames{"irdma", 9, "irdma", "idpf", 4, 5},
-    DriverNames{"vmw_pvrdma", 10, "vmw_pvrdma", "vmw_pvrdma", std::nullopt, std::nullopt},
+    DriverNames{"ocrdma", 7, "ocrdma", "be2net", 2, 2},
+    DriverNames{"irdma", 9, "irdma", "ice", 0, 5},
+    DriverNames{"irdma", 9, "irdma", "i40e", 0, 5},
+    DriverNames{"irdma", 9, "irdma", "idpf", 0, 5},
+    DriverNames{"vmw_pvrdma", 10, "vmw_pvrdma", "vmw_pvrdma", 3, 3},
     DriverNames{"qedr", 11, "qedr", "qede", 8, 8},
     DriverNames{"hns", 12, "hns_roce_hw_v2", "hns3", std::nullopt, std::nullopt},
     DriverNames{"usnic", 13, "usnic_verbs", "enic", std::nullopt, std::nullopt},

@@ -161,6 +161,29 @@ TEST_F(Identity, AHypervisorNeedsTheProcessorsWordOnX86) {
   EXPECT_EQ(read_host_facts(host).hypervisor, "other");
 }
 
+struct AbiRange {
+  const char* driver;
+  std::optional<std::uint32_t> oldest, newest;
+  std::uint32_t kernel;  ///< what Linux 6.12 speaks: uverbs_abi_ver of its drivers
+};
+
+// rdma-core providers/*: match_min_abi_version and match_max_abi_version of versions 44 and 64; Linux 6.12
+// include/uapi/rdma/*-abi.h.
+TEST(DriverNames, AbiRangesAreThoseOfTheProviders) {
+  const AbiRange ranges[] = {{"mlx5", 1, 1, 1},   {"mlx4", 2, 4, 4},       {"irdma", 0, 5, 5},   {"mana", 1, 1, 1},
+                             {"ionic", 1, 1, 1},  {"bnxt_re", 1, 1, 1},    {"qedr", 8, 8, 8},    {"efa", 1, 1, 1},
+                             {"erdma", 0, 1, 1},  {"siw", 1, 1, 1},        {"rxe", 1, 2, 2},     {"mthca", 0, 1, 1},
+                             {"ocrdma", 2, 2, 2}, {"vmw_pvrdma", 3, 3, 3}, {"cxgb4", {}, {}, 3}, {"hns", {}, {}, 1}};
+  for (const AbiRange& range : ranges) {
+    const DriverNames* names = driver_by_name(range.driver);
+    ASSERT_NE(names, nullptr) << range.driver;
+    EXPECT_EQ(names->oldest_abi, range.oldest) << range.driver;
+    EXPECT_EQ(names->newest_abi, range.newest) << range.driver;
+    EXPECT_LE(names->oldest_abi.value_or(0), range.kernel) << range.driver;
+    EXPECT_GE(names->newest_abi.value_or(~0U), range.kernel) << range.driver;
+  }
+}
+
 TEST(DriverNames, ProvidersAreKnownByTheirFileName) {
   EXPECT_EQ(driver_of_provider("/usr/lib/x86_64-linux-gnu/libmlx5.so.1.24.44.0"), "mlx5");
   EXPECT_EQ(driver_of_provider("/usr/lib/libibverbs/librxe-rdmav34.so"), "rxe");

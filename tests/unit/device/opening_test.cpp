@@ -110,6 +110,19 @@ TEST_F(Opening, AnAbiThatNoProviderSpeaksIsNamedWithBothNumbers) {
   EXPECT_THAT(device.error().text, HasSubstr("1..1"));
 }
 
+// F116's kind, the other way round: irdma's provider takes every ABI up to 5, so an old module is not at fault.
+TEST_F(Opening, AnAbiThatTheProviderSpeaksIsNotBlamed) {
+  FakeDevice nic = fake::roce_device("irdma0", 1);
+  nic.driver_id = 9;
+  nic.uverbs_abi = 3;
+  nic.claimed = false;
+  host->add(nic);
+  const auto device = open_device(library, "irdma0");
+  ASSERT_FALSE(device);
+  EXPECT_THAT(device.error().text, ::testing::Not(HasSubstr("ABI 3")));
+  EXPECT_THAT(device.error().text, HasSubstr("ibverbs-providers"));
+}
+
 // F119: container images without ibverbs-providers.
 TEST_F(Opening, AMissingProviderNamesThePackage) {
   FakeDevice nic = fake::roce_device("mlx5_0", 1);
