@@ -9,6 +9,7 @@
 
 #include "builtin/embedded.hpp"
 #include "quirks/covers.hpp"
+#include "quirks/firmware.hpp"
 #include "quirks/layers.hpp"
 #include "quirks/match.hpp"
 #include "quirks/scalars.hpp"
@@ -120,10 +121,47 @@ void check_until(const Rule& rule, std::vector<Finding>& findings) {
   const auto bounds = quirks::read_version_bounds(std::string_view{until}.substr(space + 1));
   if (!key || !bounds) return;
   const quirks::Condition* condition = rule.condition(*key);
-  if (condition && condition->versions.all_at_least(bounds->front().version))
+  const std::string_view fixed = std::string_view{until}.substr(until.rfind(' ') + 1);
+  if (condition == nullptr && !rule.when.empty()) return;  // what the device says tells better where it ends
+  if (condition == nullptr) {
+    findings.push_back(about(rule, FindingLevel::error,
+                             fmt::format("matches every {}, and is fixed by one: until '{}'; add {}: \"<{}\" to match",
+                                         name(*key), until, name(*key), fixed)));
+  } else if (condition->versions.all_at_least(bounds->front().version)) {
     findings.push_back(
         about(rule, FindingLevel::error,
               fmt::format("matches {} {}, where it is fixed: until '{}'", name(*key), condition->written, until)));
+  } else if (condition->versions.meets({{*bounds}})) {
+    findings.push_back(about(rule, FindingLevel::error,
+                             fmt::format("matches {} {}, which runs past what fixes it: until '{}'; end it with <{}",
+                                         name(*key), condition->written, until, fixed)));
+  }
+}
+
+/// A bound that the driver's firmware can never be compared with would hold, or not, whatever the firmware.
+void check_firmware(const Rule& rule, std::vector<Finding>& findings) {
+  const quirks::Condition* firmware = rule.condition(quirks::MatchKey::firmware);
+  const quirks::Condition* drivers = rule.condition(quirks::MatchKey::driver);
+  if (firmware == nullptr || drivers == nullptr) return;
+  std::size_t longest = 0;
+  for (const auto& bounds : firmware->versions.alternatives)
+    for (const quirks::VersionBound& bound : bounds) longest = std::max(longest, bound.version.parts.size());
+  for (const std::string& driver : drivers->words) {
+    const quirks::FirmwareScheme* scheme = quirks::firmware_scheme(driver);
+    if (scheme == nullptr) {
+      findings.push_back(about(rule, FindingLevel::warning,
+                               fmt::format("bounds the firmware of {}, and how that is written is not known: a text "
+                                           "that is more than numbers and dots counts as unknown",
+                                           driver)));
+    } else if (scheme->numbers == 0) {
+      findings.push_back(about(rule, FindingLevel::error,
+                               fmt::format("bounds the firmware of {}, a software device, which has none", driver)));
+    } else if (longest > scheme->numbers) {
+      findings.push_back(about(
+          rule, FindingLevel::error,
+          fmt::format("bounds the firmware by {} numbers, and that of {} has {}", longest, driver, scheme->numbers)));
+    }
+  }
 }
 
 bool matches_some(const Rule& rule, const std::vector<Model>& models) {
@@ -175,6 +213,7 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const Rule& rule = rules[i];
     check_until(rule, findings);
+    check_firmware(rule, findings);
     if (rule.summary.by.evidence == Evidence::claim && rule.summary.enabled && rule.layer == LayerKind::builtin &&
         rule.summary.by.layer == name(LayerKind::builtin))
       findings.push_back(about(rule, FindingLevel::error, "a claim ships 'enabled: false'; a site turns it on"));

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "quirks/firmware.hpp"
+
 namespace verbena::quirks {
 namespace {
 
@@ -138,7 +140,7 @@ std::string_view when_name(const WhenTest& test) {
 Subject::Subject(const DeviceId& who, const Caps& says, std::uint8_t number) : device(who), caps(says), port(number) {
   // An out-of-tree module brings a driver of its own: the kernel's release says nothing of it.
   if (!device.out_of_tree.value_or(false)) versions[0] = read_host_version(VersionKey::kernel, device.kernel);
-  versions[1] = read_host_version(VersionKey::firmware, device.firmware);
+  versions[1] = read_firmware(device.driver, device.firmware);
   versions[2] = read_host_version(VersionKey::module_version, device.module_version);
   versions[3] = read_host_version(VersionKey::rdma_core, device.rdma_core);
 }
@@ -168,6 +170,18 @@ bool matches(const Rule& rule, const Subject& subject, std::string* why_not) {
     return false;
   }
   return true;
+}
+
+std::string held_unknown(const Rule& rule, const Subject& subject) {
+  std::string text;
+  for (const Condition& condition : rule.match) {
+    if (!unknown_may_match(condition.key) || ask(condition, subject, nullptr) != Answer::unknown) continue;
+    const std::string_view written = version_text(condition.key, subject.device);
+    text += written.empty()
+                ? fmt::format("; held to be so, since {} is unknown", name(condition.key))
+                : fmt::format("; held to be so, since {} '{}' cannot be compared", name(condition.key), written);
+  }
+  return text;
 }
 
 bool could_both_match(const Rule& left, const Rule& right) {

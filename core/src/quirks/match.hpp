@@ -22,6 +22,10 @@ struct Subject {
 /// Whether a rule applies; when not and `why_not` is given, the first condition that failed, in words.
 bool matches(const Rule& rule, const Subject& subject, std::string* why_not);
 
+/// For a rule that matches: which conditions hold only because nothing is known, in words to put behind its reason;
+/// empty when all of them were answered.
+std::string held_unknown(const Rule& rule, const Subject& subject);
+
 /// Whether some device could match both rules; conditions on different keys never exclude each other.
 bool could_both_match(const Rule& left, const Rule& right);
 

@@ -187,7 +187,9 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
     trace.why_not = fmt::format("replaced by {}", trace.beaten_by);
   }
   for (const Rule* rule : applied) {
-    const ProvenanceIndex by = builder.add(rule->summary.by);
+    Provenance provenance = rule->summary.by;
+    provenance.reason += held_unknown(*rule, subject);
+    const ProvenanceIndex by = builder.add(std::move(provenance));
     apply_limits(*rule, caps, builder, by);
     apply_joint(*rule, caps, builder, by);
     for (const auto& [feature, support] : rule->features) builder.feature(feature, support, rule->loosens, by);

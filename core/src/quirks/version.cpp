@@ -11,29 +11,6 @@ bool digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Leading `12.34.56`; `rest` is what follows.
-std::optional<Version> leading_version(std::string_view text, std::string_view& rest) {
-  Version version;
-  std::size_t at = 0;
-  while (at < text.size() && digit(text[at])) {
-    std::uint64_t number = 0;
-    std::size_t digits = 0;
-    for (; at < text.size() && digit(text[at]); ++at) {
-      if (++digits > 18) return std::nullopt;
-      number = number * 10 + static_cast<std::uint64_t>(text[at] - '0');
-    }
-    version.parts.push_back(number);
-    if (at + 1 < text.size() && text[at] == '.' && digit(text[at + 1])) {
-      ++at;
-    } else {
-      break;
-    }
-  }
-  rest = text.substr(at);
-  if (version.parts.empty() || version.parts.size() > 8) return std::nullopt;
-  return version;
-}
-
 bool back_ported(std::string_view rest) {
   constexpr std::array<std::string_view, 8> marks{".el", "uek", ".amzn", "-default", ".oe", ".an", ".tl", ".ky"};
   return std::any_of(marks.begin(), marks.end(),
@@ -112,6 +89,28 @@ struct Interval {
 
 }  // namespace
 
+std::optional<Version> read_leading_version(std::string_view text, std::string_view& rest) {
+  Version version;
+  std::size_t at = 0;
+  while (at < text.size() && digit(text[at])) {
+    std::uint64_t number = 0;
+    std::size_t digits = 0;
+    for (; at < text.size() && digit(text[at]); ++at) {
+      if (++digits > 18) return std::nullopt;
+      number = number * 10 + static_cast<std::uint64_t>(text[at] - '0');
+    }
+    version.parts.push_back(number);
+    if (at + 1 < text.size() && text[at] == '.' && digit(text[at + 1])) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  rest = text.substr(at);
+  if (version.parts.empty() || version.parts.size() > 8) return std::nullopt;
+  return version;
+}
+
 int Version::compare(const Version& other) const noexcept {
   const std::size_t count = std::max(parts.size(), other.parts.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -124,7 +123,7 @@ int Version::compare(const Version& other) const noexcept {
 
 std::optional<Version> read_host_version(VersionKey key, std::string_view text) {
   std::string_view rest;
-  auto version = leading_version(text, rest);
+  auto version = read_leading_version(text, rest);
   if (!version) return std::nullopt;
   if (key == VersionKey::kernel && back_ported(rest)) return std::nullopt;
   return version;
@@ -132,7 +131,7 @@ std::optional<Version> read_host_version(VersionKey key, std::string_view text) 
 
 std::optional<Version> read_table_version(std::string_view text) {
   std::string_view rest;
-  auto version = leading_version(text, rest);
+  auto version = read_leading_version(text, rest);
   if (!version || !rest.empty()) return std::nullopt;
   return version;
 }

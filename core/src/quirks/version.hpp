@@ -19,11 +19,13 @@ struct Version {
 
 enum class VersionKey : std::uint8_t { kernel, firmware, module_version, rdma_core };
 
-/// How a host's own words become a Version. Empty where the lineage is unknown:
-/// - a kernel release of a vendor that back-ports drivers (`.el8`, `.el9`, `uek`, `.amzn`, `-default` of SUSE,
-///   `.fc` is none of them): its number says nothing of what its drivers do;
-/// - a firmware string without a leading number.
-/// Debian (`6.12.117+deb12-amd64`), Ubuntu (`6.8.0-45-generic`), mainline and cloud kernels keep their number.
+/// Leading `12.34.56`; `rest` is what follows. Empty without a leading number.
+std::optional<Version> read_leading_version(std::string_view text, std::string_view& rest);
+
+/// How a host's own words become a Version; firmware has read_firmware. Empty without a leading number, and for a
+/// kernel release of a vendor that back-ports drivers (`.el8`, `.el9`, `uek`, `.amzn`, `-default` of SUSE, `.fc` is
+/// none of them): its number says nothing of what its drivers do. Debian (`6.12.117+deb12-amd64`), Ubuntu
+/// (`6.8.0-45-generic`), mainline and cloud kernels keep their number.
 std::optional<Version> read_host_version(VersionKey key, std::string_view text);
 
 /// A number written in a table: digits and dots only.

@@ -78,6 +78,40 @@ TEST(Lint, FindsARuleThatMatchesOnlyWhereItIsFixed) {
   EXPECT_THAT(lint_rules({late}), Contains(says(FindingLevel::error, "until 'kernel >= 6.8'")));
 }
 
+TEST(Lint, FindsARuleThatRunsPastWhatFixesIt) {
+  const auto until_6_8 = [](const std::string& match) {
+    RuleText text = rule("a", "on: qp, limit: {max_inline_data: {max: 64}}" + match);
+    text.until = "kernel >= 6.8";
+    return lint_rules({text});
+  };
+  const auto past = Contains(says(FindingLevel::error, "runs past what fixes it: until 'kernel >= 6.8'"));
+  EXPECT_THAT(until_6_8(", match: {kernel: '>=6.1'}"), past);
+  EXPECT_THAT(until_6_8(", match: {kernel: '<=6.8'}"), past) << "6.8.0 has the fix";
+  EXPECT_THAT(until_6_8(", match: {kernel: ['<6.2', '>=6.4']}"), past) << "one of two ends open";
+  EXPECT_THAT(until_6_8(", match: {firmware: '<1.50'}"),
+              Contains(says(FindingLevel::error, "matches every kernel, and is fixed by one")));
+  for (const char* bounded : {", match: {kernel: '<6.8'}", ", match: {kernel: '<=6.7'}", ", match: {kernel: '6.7'}",
+                              ", match: {kernel: ['<6.1.100', '>=6.2 <6.8']}"})
+    EXPECT_THAT(until_6_8(bounded), Not(Contains(says(FindingLevel::error, "until 'kernel >= 6.8'")))) << bounded;
+  EXPECT_THAT(until_6_8(", when: {max_sge_rd: 0}"), Not(Contains(says(FindingLevel::error, "until"))))
+      << "the cap tells";
+}
+
+TEST(Lint, FindsABoundThatNoFirmwareOfThatDriverCanBeComparedWith) {
+  const auto of = [](const std::string& driver, const std::string& bound) {
+    std::string text =
+        table({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, match: {firmware: '" + bound + "'}")});
+    text.replace(text.find("irdma"), 5, driver);
+    return lint({layer(LayerKind::etc, text)});
+  };
+  EXPECT_THAT(of("irdma", "<1.74.1"), Contains(says(FindingLevel::error, "by 3 numbers, and that of irdma has 2")));
+  EXPECT_THAT(of("mlx5", "<16.35.1012.1"), Contains(says(FindingLevel::error, "that of mlx5 has 3")));
+  EXPECT_THAT(of("rxe", "<1"), Contains(says(FindingLevel::error, "a software device, which has none")));
+  EXPECT_THAT(of("mana", "<1"), Contains(says(FindingLevel::warning, "how that is written is not known")));
+  EXPECT_THAT(of("bnxt_re", "<231.0.154.0"), Not(Contains(says(FindingLevel::error, "firmware"))));
+  EXPECT_THAT(of("mlx5", "<16.35"), Not(Contains(says(FindingLevel::error, "firmware"))));
+}
+
 TEST(Lint, FindsAProofThatIsNoCaseWithTheNearest) {
   std::string text = table({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}")});
   text.replace(text.find("inline_at_limit"), 15, "inline_at_limi");

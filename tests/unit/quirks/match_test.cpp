@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <gmock/gmock.h>
 
+#include "quirks/firmware.hpp"
 #include "quirks/version.hpp"
 #include "table_texts.hpp"
 
@@ -16,6 +17,10 @@ bool applies(const std::string& match, const DeviceId& device = e810(), std::str
   if (made.trace().empty()) return false;
   if (why) *why = made.trace()[0].why_not;
   return made.trace()[0].applied;
+}
+
+RuleText inline_rule() {
+  return {.id = "a", .rest = "on: qp, limit: {max_inline_data: {max: 7}}, match: {firmware: '>=1 <2'}"};
 }
 
 DeviceId on_kernel(std::string kernel) {
@@ -72,6 +77,50 @@ TEST(Match, WhereTheLineageIsUnknownTighteningRulesHoldAndLooseningOnesDoNot) {
   EXPECT_TRUE(applies("match: {firmware: '>=99'}", no_firmware));
   EXPECT_FALSE(applies("match: {firmware: '>=1'}, replaces: declared", no_firmware));
   EXPECT_TRUE(applies("match: {kernel: '<9'}, replaces: declared"));
+}
+
+TEST(Match, EachDriverWritesItsFirmwareInItsOwnWay) {
+  using quirks::read_firmware;
+  using quirks::Version;
+  struct Written {
+    const char* driver;
+    const char* text;
+    std::vector<std::uint64_t> numbers;  ///< none: not a version of that driver
+  };
+  for (const Written& firmware :
+       {Written{"mlx5", "16.35.1012", {16, 35, 1012}}, Written{"mlx5", "16.35.1012 (MT_0000000008)", {16, 35, 1012}},
+        Written{"mlx5", "16.35.0012", {16, 35, 12}}, Written{"mlx5", "16.35", {}},
+        Written{"mlx5", "16.35.1012-beta", {}}, Written{"hns", "1.20.013", {1, 20, 13}},
+        Written{"bnxt_re", "231.0.154.0", {231, 0, 154, 0}},
+        Written{"bnxt_re", "231.0.154.0/pkg 231.1.162.1", {231, 0, 154, 0}}, Written{"bnxt_re", "231.0.154", {}},
+        Written{"irdma", "1.68", {1, 68}}, Written{"irdma", "4.40 0x8001c7d5 1.3534.0", {}},
+        Written{"qedr", "8.37.7.0", {8, 37, 7, 0}}, Written{"rxe", "0.0.0", {}}, Written{"siw", "1.0", {}},
+        Written{"mlx5", "0.0.0000", {}}, Written{"mlx5", "", {}}, Written{"somebody", "3.7", {3, 7}},
+        Written{"somebody", "3.7-rc1", {}}}) {
+    const auto read = read_firmware(firmware.driver, firmware.text);
+    EXPECT_EQ(read.has_value(), !firmware.numbers.empty()) << firmware.driver << " " << firmware.text;
+    EXPECT_EQ(read.value_or(Version{}).parts, firmware.numbers) << firmware.driver << " " << firmware.text;
+  }
+  DeviceId device = e810();
+  device.firmware = "1.9";
+  EXPECT_TRUE(applies("match: {firmware: '<1.74'}", device)) << "9 is less than 74, whatever the letters say";
+}
+
+TEST(Match, AFirmwareThatCannotBeReadLiesInNoBoundUnseen) {
+  DeviceId device = e810();
+  device.firmware = "4.40 0x8001c7d5";
+  const auto set = load({layer(LayerKind::etc, table({{.id = "a",
+                                                       .rest = "on: qp, limit: {max_inline_data: {max: 7}}, "
+                                                               "match: {firmware: '<1'}"}}))});
+  ASSERT_TRUE(set);
+  const Contract made = contract(**set, device);
+  const Provenance& by = made.provenance(made.domain(Field::max_inline_data).max_by);
+  EXPECT_EQ(by.rule, "a") << "a rule that only tightens holds";
+  EXPECT_THAT(by.reason, testing::HasSubstr("since firmware '4.40 0x8001c7d5' cannot be compared")) << "and says why";
+  EXPECT_FALSE(applies("match: {firmware: '>=1'}, replaces: declared", device)) << "one that loosens does not";
+  const Contract known = contract(**load({layer(LayerKind::etc, table({inline_rule()}))}), e810());
+  EXPECT_THAT(known.provenance(known.domain(Field::max_inline_data).max_by).reason,
+              testing::Not(testing::HasSubstr("held to be so")));
 }
 
 TEST(Match, NotKnowingWhichCardItIsDoesNotMakeItThisCard) {
