@@ -87,7 +87,17 @@ rule_layers() {
   return $failed
 }
 
+# Every exported verb goes through the Verbs table, so that a device may be emulated or faked. Inline verbs go through the
+# context's own operations, and may be called anywhere.
+rule_verbs_table() {
+  local hits
+  hits=$(git grep -nE '(^|[^A-Za-z0-9_"`])(ibv|rdma)_[a-z0-9_]+\(' -- core/src backends ':!core/src/verbs' |
+    grep -vE '^[^:]+:[0-9]+: *(//|\*)' |
+    grep -vE '\b(ibv_(post_(send|recv|srq_recv)|poll_cq|req_notify_cq|wr_[a-z_]+|qp_to_qp_ex|cq_ex_to_cq)|rdma_core_version)\(') || true
+  [ -z "$hits" ] || { printf '%s\n' "$hits"; return 1; }
+}
+
 case ${1:-} in
-  spdx | vendor_ids | page_size | names | prints | layers) "rule_$1" ;;
-  *) echo "usage: $0 spdx|vendor_ids|page_size|names|prints|layers"; exit 2 ;;
+  spdx | vendor_ids | page_size | names | prints | layers | verbs_table) "rule_$1" ;;
+  *) echo "usage: $0 spdx|vendor_ids|page_size|names|prints|layers|verbs_table"; exit 2 ;;
 esac
