@@ -37,29 +37,10 @@ T* answer(const Made<T>& made, int& errno_value) {
   return made.handle;
 }
 
-}  // namespace
-
-void GenericBackend::probe(Verbs&, ibv_context*, const DeviceId&, Caps&) const {}
-
-ibv_qp* GenericBackend::create_qp(Verbs& verbs, const QpCreate& what, const QpFit& fit, ibv_qp_cap& cap,
-                                  int& errno_value) const {
-  if (fit.declare_ops && !fit.grant.ops.is_all()) {
-    ibv_qp_init_attr_ex attr{};
-    attr.qp_context = what.qp_context;
-    attr.send_cq = what.send_cq;
-    attr.recv_cq = what.recv_cq;
-    attr.srq = what.srq;
-    attr.cap = passed_cap(fit.grant);
-    attr.qp_type = verbs_type(fit.grant.type);
-    attr.sq_sig_all = what.sq_sig_all ? 1 : 0;
-    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.pd = what.pd;
-    attr.send_ops_flags = fit.grant.ops.bits;
-    ibv_qp* const qp = answer(verbs.create_qp_ex(what.context, attr), errno_value);
-    cap = attr.cap;
-    return qp;
-  }
-  ibv_qp_init_attr attr{};
+/// What ibv_qp_init_attr and ibv_qp_init_attr_ex have in common.
+template <class Attr>
+Attr plain_attr(const QpCreate& what, const QpFit& fit) noexcept {
+  Attr attr{};
   attr.qp_context = what.qp_context;
   attr.send_cq = what.send_cq;
   attr.recv_cq = what.recv_cq;
@@ -67,6 +48,25 @@ ibv_qp* GenericBackend::create_qp(Verbs& verbs, const QpCreate& what, const QpFi
   attr.cap = passed_cap(fit.grant);
   attr.qp_type = verbs_type(fit.grant.type);
   attr.sq_sig_all = what.sq_sig_all ? 1 : 0;
+  return attr;
+}
+
+}  // namespace
+
+void GenericBackend::probe(Verbs&, ibv_context*, const DeviceId&, Caps&) const {}
+
+ibv_qp* GenericBackend::create_qp(Verbs& verbs, const QpCreate& what, const QpFit& fit, ibv_qp_cap& cap,
+                                  int& errno_value) const {
+  if (fit.declare_ops && !fit.grant.ops.is_all()) {
+    auto attr = plain_attr<ibv_qp_init_attr_ex>(what, fit);
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.pd = what.pd;
+    attr.send_ops_flags = fit.grant.ops.bits;
+    ibv_qp* const qp = answer(verbs.create_qp_ex(what.context, attr), errno_value);
+    cap = attr.cap;
+    return qp;
+  }
+  auto attr = plain_attr<ibv_qp_init_attr>(what, fit);
   ibv_qp* const qp = answer(verbs.create_qp(what.pd, attr), errno_value);
   cap = attr.cap;
   return qp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Contracts of the models in this build under the shipped tables, and requests to put to them.
+// Contracts of the models in this build under the shipped tables.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "unit/requests.hpp"
 #include "verbena/fit.hpp"
 #include "verbena/model.hpp"
 #include "verbena/quirks.hpp"
@@ -50,23 +51,6 @@ inline Contract contract(const Model& nic, bool beyond_declared = true) {
 }
 inline Contract contract(const std::string& nic, bool beyond_declared = true) {
   return contract(model(nic), beyond_declared);
-}
-
-inline QpRequest rc(std::uint32_t send_wr, std::uint32_t recv_wr, std::uint32_t send_sge, std::uint32_t recv_sge,
-                    std::uint32_t inline_data) {
-  QpRequest request;
-  request.max_send_wr.want = send_wr;
-  request.max_recv_wr.want = recv_wr;
-  request.max_send_sge.want = send_sge;
-  request.max_recv_sge.want = recv_sge;
-  request.max_inline_data.want = inline_data;
-  return request;
-}
-
-inline CqRequest cq(std::uint32_t cqe) {
-  CqRequest request;
-  request.cqe.want = cqe;
-  return request;
 }
 
 /// The one adjustment of that field.

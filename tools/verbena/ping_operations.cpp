@@ -63,18 +63,23 @@ std::string check_arrival(const ibv_wc& wc, std::size_t bytes, bool immediate) {
   return {};
 }
 
-std::string send(End& from, End& to, std::size_t bytes, Clock::time_point deadline) {
-  const std::vector<std::uint8_t> data = pattern(bytes, 1);
-  std::copy(data.begin(), data.end(), from.local().begin());
-  ibv_sge sge = from.local_sge(bytes);
-  ibv_send_wr wr = request(IBV_WR_SEND, sge, to);
+/// Posts what a receive of the peer answers, and checks both completions.
+Steps arrives(End& from, End& to, ibv_send_wr& wr, std::size_t bytes, bool immediate, Clock::time_point deadline) {
   ibv_wc wc{};
   return Steps()
       .then([&] { return to.post_receive(bytes); })
       .then([&] { return from.post_send(wr); })
       .then([&] { return from.wait(wc, deadline); })
       .then([&] { return to.wait(wc, deadline); })
-      .then([&] { return check_arrival(wc, bytes, false); })
+      .then([&] { return check_arrival(wc, bytes, immediate); });
+}
+
+std::string send(End& from, End& to, std::size_t bytes, Clock::time_point deadline) {
+  const std::vector<std::uint8_t> data = pattern(bytes, 1);
+  std::copy(data.begin(), data.end(), from.local().begin());
+  ibv_sge sge = from.local_sge(bytes);
+  ibv_send_wr wr = request(IBV_WR_SEND, sge, to);
+  return arrives(from, to, wr, bytes, false, deadline)
       .then([&] { return compare(to.local().first(bytes), data); })
       .fault();
 }
@@ -106,15 +111,7 @@ std::string write_imm(End& from, End& to, std::size_t bytes, Clock::time_point d
   ibv_sge sge = from.local_sge(bytes);
   ibv_send_wr wr = request(IBV_WR_RDMA_WRITE_WITH_IMM, sge, to);
   wr.imm_data = htonl(kImmediate);
-  ibv_wc wc{};
-  return Steps()
-      .then([&] { return to.post_receive(bytes); })
-      .then([&] { return from.post_send(wr); })
-      .then([&] { return from.wait(wc, deadline); })
-      .then([&] { return to.wait(wc, deadline); })
-      .then([&] { return check_arrival(wc, bytes, true); })
-      .then([&] { return compare(to.shared(), data); })
-      .fault();
+  return arrives(from, to, wr, bytes, true, deadline).then([&] { return compare(to.shared(), data); }).fault();
 }
 
 std::uint64_t word(std::span<const std::uint8_t> bytes) {

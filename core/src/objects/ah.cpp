@@ -27,11 +27,7 @@ std::optional<Error> wrong_address(const Device::State& on, const Contract* cont
     return error;
   }
   if (contract->feature(Feature::user_ah).support == Support::absent) {
-    error.kind = ErrorKind::unsupported;
-    error.field = name(Feature::user_ah);
-    error.by = contract->provenance(contract->feature(Feature::user_ah).by);
-    error.text = fmt::format("{} makes no address handles for user space", on.name());
-    return error;
+    return lacking(*contract, Feature::user_ah, fmt::format("{} makes no address handles for user space", on.name()));
   }
   if (port->link_layer == LinkLayer::ethernet && !has_grh) {
     error.field = "is_global";

@@ -21,28 +21,6 @@ namespace {
 /// Least bytes of one entry in any ring: what a refusal for lack of memory reports as the need.
 constexpr std::uint64_t kCqeBytes = 64;
 
-Error too_few(const Device::State& device, const FieldGrant& field, std::uint32_t floor) {
-  Error error;
-  error.kind = ErrorKind::limit;
-  error.field = name(field.field);
-  error.asked = field.asked;
-  error.allowed = field.granted;
-  error.by.set_by = SetBy::probed;
-  error.text =
-      fmt::format("{} accepted {} and wrote back {}, which leaves {}: fewer than the {} that the request needs",
-                  device.name(), field.passed, field.returned.value_or(0), field.granted, floor);
-  return error;
-}
-
-Error unsupported(const Device::State& device, const Contract& contract, Feature feature) {
-  Error error;
-  error.kind = ErrorKind::unsupported;
-  error.field = name(feature);
-  error.by = contract.provenance(contract.feature(feature).by);
-  error.text = fmt::format("{} has no {}", device.name(), name(feature));
-  return error;
-}
-
 CqGrant grant_as_is(ibv_cq* cq, const Contract& contract) {
   CqGrant grant;
   grant.quirks_hash = contract.quirks_hash();
@@ -105,8 +83,7 @@ Result<Cq> Cq::create(const Device& device, const CqRequest& request, const Comp
   note_ladder(grant, rungs, before, outcome);
   read_back(grant.cqe, returned, *contract, grant);
   if (grant.cqe.granted < floor) {
-    CountersState::add(on.counters.refused);
-    return Failure(too_few(on, grant.cqe, floor));
+    return Failure(fell_short(on, grant.cqe, floor));
   }
   made_it(on, "completion queue", grant, request.cqe.policy.value_or(request.policy));
   return Cq(std::move(state));
@@ -135,7 +112,10 @@ Result<CqGrant> Cq::resize(const Wish& cqe, Policy policy) const {
   if (on.gone()) return gone(on);
   const Contract& contract = *state_->contract;
   if (contract.feature(Feature::cq_resize).support == Support::absent) {
-    return Failure(unsupported(on, contract, Feature::cq_resize));
+    return Failure(lacking(contract, Feature::cq_resize,
+                           fmt::format("{} changes no completion queue's depth; for another size make a new one, and "
+                                       "queue pairs on it",
+                                       on.name())));
   }
   CqRequest request;
   request.cqe = cqe;
@@ -162,7 +142,8 @@ Result<void> Cq::moderate(std::uint16_t count, std::uint16_t microseconds) const
   if (on.gone()) return gone(on);
   const Contract& contract = *state_->contract;
   if (contract.feature(Feature::cq_moderation).support == Support::absent) {
-    return Failure(unsupported(on, contract, Feature::cq_moderation));
+    return Failure(lacking(contract, Feature::cq_moderation,
+                           fmt::format("{} has no moderation: an event may come for every completion", on.name())));
   }
   for (const auto& [field, asked] : {std::pair{Field::cq_count, count}, {Field::cq_period, microseconds}}) {
     const Domain& domain = contract.domain(field);

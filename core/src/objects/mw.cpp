@@ -24,13 +24,11 @@ Result<Mw> Mw::alloc(const Pd& pd, ibv_mw_type type) {
   if (!contract) return gone(on);
   const Feature feature = type == IBV_MW_TYPE_1 ? Feature::memory_window_1 : Feature::memory_window_2;
   if (contract->feature(feature).support == Support::absent) {
-    Error error;
-    error.kind = ErrorKind::unsupported;
-    error.field = name(feature);
-    error.by = contract->provenance(contract->feature(feature).by);
-    error.text = fmt::format("{} has no memory windows of type {}", on.name(), type == IBV_MW_TYPE_1 ? 1 : 2);
     CountersState::add(on.counters.refused);
-    return Failure(std::move(error));
+    CountersState::add(on.counters.refused);
+    return Failure(
+        lacking(*contract, feature,
+                fmt::format("{} has no memory windows of type {}", on.name(), type == IBV_MW_TYPE_1 ? 1 : 2)));
   }
   auto state = std::make_shared<State>();
   state->owned = false;

@@ -33,14 +33,12 @@ public:
   std::optional<Error> without(Pd::State& state, Provenance by) const {
     if (request_.policy == Policy::require) {
       CountersState::add(state.device->counters.refused);
-      Error error;
-      error.kind = ErrorKind::unsupported;
-      error.field = name(feature_);
+      Error error = lacking(
+          contract_, feature_,
+          fmt::format("{} has no {}s, and the policy requires one; its protection domain serves as well, with "
+                      "every lock in place",
+                      state.device->name(), feature_ == Feature::parent_domain ? "parent domain" : "thread domain"));
       error.by = std::move(by);
-      error.text = fmt::format(
-          "{} has no {}s, and the policy requires one; its protection domain serves as well, with "
-          "every lock in place",
-          state.device->name(), feature_ == Feature::parent_domain ? "parent domain" : "thread domain");
       return error;
     }
     Adjustment& adjustment = state.notes.adjustments.emplace_back();

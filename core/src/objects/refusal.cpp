@@ -73,6 +73,29 @@ Error refusal(Device::State& device, const Attempt& attempt, const TryResult& la
   return error;
 }
 
+Error lacking(const Contract& contract, Feature feature, std::string text) {
+  Error error;
+  error.kind = ErrorKind::unsupported;
+  error.field = name(feature);
+  error.by = contract.provenance(contract.feature(feature).by);
+  error.text = std::move(text);
+  return error;
+}
+
+Error fell_short(Device::State& device, const FieldGrant& field, std::uint32_t floor) {
+  CountersState::add(device.counters.refused);
+  Error error;
+  error.kind = ErrorKind::limit;
+  error.field = name(field.field);
+  error.asked = field.asked;
+  error.allowed = field.granted;
+  error.by.set_by = SetBy::probed;
+  error.text =
+      fmt::format("{} accepted {} and wrote back {}, which leaves {}: fewer than the {} that the request needs",
+                  device.name(), field.passed, field.returned.value_or(0), field.granted, floor);
+  return error;
+}
+
 void made_it(Device::State& device, const char* object, const GrantNotes& notes, Policy policy) {
   CountersState::add(device.counters.created);
   if (notes.adjustments.empty() && notes.ladder.empty()) return;

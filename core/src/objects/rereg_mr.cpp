@@ -28,18 +28,6 @@ Failure invalid(std::string field, std::string text) {
   return Failure(std::move(error));
 }
 
-Failure unsupported(const Device::State& on, const Contract& contract) {
-  Error error;
-  error.kind = ErrorKind::unsupported;
-  error.field = name(Feature::rereg_mr);
-  error.by = contract.provenance(contract.feature(Feature::rereg_mr).by);
-  error.text = fmt::format(
-      "{} changes no memory region in place: register the memory anew, tell the peer the new keys, "
-      "and let this region go",
-      on.name());
-  return Failure(std::move(error));
-}
-
 /// Whether the region is what it was: by the classes of ibv_rereg_mr(3), whose two of a failed command leave it open.
 /// libibverbs reports a provider without the call as a failed command too (verbs.c ibv_rereg_mr, dummy_ops.c rereg_mr);
 /// where the driver does have it, EOPNOTSUPP may come after it took the old translation down (irdma
@@ -58,7 +46,12 @@ Result<MrGrant> Mr::rereg(const MrChange& change) {
   const auto contract = on.contract();
   if (!contract) return gone(on);
   if (!region.usable) return invalid("mr", "an earlier change of this memory region failed half-way: destroy it");
-  if (contract->feature(Feature::rereg_mr).support == Support::absent) return unsupported(on, *contract);
+  if (contract->feature(Feature::rereg_mr).support == Support::absent) {
+    return Failure(lacking(*contract, Feature::rereg_mr,
+                           fmt::format("{} changes no memory region in place: register the memory anew, tell the peer "
+                                       "the new keys, and let this region go",
+                                       on.name())));
+  }
   if (change.pd == nullptr && !change.memory && !change.access) {
     return invalid("flags", "nothing of the memory region is to change: name a domain, memory or access");
   }

@@ -73,20 +73,8 @@ Result<Srq> Srq::create(const Pd& pd, const SrqRequest& request, void* srq_conte
   note_ladder(grant, rungs, before, outcome);
   read_back(grant.max_wr, attr.attr.max_wr, *contract, grant);
   read_back(grant.max_sge, attr.attr.max_sge, *contract, grant);
-  if (grant.max_wr.granted < floors[0] || grant.max_sge.granted < floors[1]) {
-    const bool depth = grant.max_wr.granted < floors[0];
-    const FieldGrant& field = depth ? grant.max_wr : grant.max_sge;
-    Error error;
-    error.kind = ErrorKind::limit;
-    error.field = name(field.field);
-    error.asked = field.asked;
-    error.allowed = field.granted;
-    error.by.set_by = SetBy::probed;
-    error.text = fmt::format("{} accepted {} and wrote back {}: fewer than the {} that the request needs", on.name(),
-                             field.passed, field.returned.value_or(0), floors[depth ? 0 : 1]);
-    CountersState::add(on.counters.refused);
-    return Failure(std::move(error));
-  }
+  if (grant.max_wr.granted < floors[0]) return Failure(fell_short(on, grant.max_wr, floors[0]));
+  if (grant.max_sge.granted < floors[1]) return Failure(fell_short(on, grant.max_sge, floors[1]));
   made_it(on, "shared receive queue", grant, request.policy);
   return Srq(std::move(state));
 }
@@ -122,16 +110,14 @@ const SrqGrant& Srq::grant() const noexcept {
 Result<void> Srq::arm_limit(std::uint32_t limit) const {
   Device::State& on = *state_->pd->device;
   if (on.gone()) return gone(on);
-  const FeatureState& feature = state_->contract->feature(Feature::srq_limit_event);
-  Error error;
-  if (feature.support == Support::absent) {
-    error.kind = ErrorKind::unsupported;
-    error.field = name(Feature::srq_limit_event);
-    error.by = state_->contract->provenance(feature.by);
-    error.text = fmt::format("{} raises no SRQ limit event", on.name());
-    return Failure(std::move(error));
+  if (state_->contract->feature(Feature::srq_limit_event).support == Support::absent) {
+    return Failure(lacking(*state_->contract, Feature::srq_limit_event,
+                           fmt::format("{} raises no SRQ limit event: count the receives that are left, and refill in "
+                                       "time",
+                                       on.name())));
   }
   if (limit > state_->grant.max_wr.granted) {
+    Error error;
     error.kind = ErrorKind::limit;
     error.field = name(Field::srq_limit);
     error.asked = limit;

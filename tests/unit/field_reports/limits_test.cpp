@@ -12,11 +12,11 @@
 namespace verbena {
 namespace {
 
+using requests::cq;
+using requests::rc;
 using shipped::about;
 using shipped::contract;
-using shipped::cq;
 using shipped::model;
-using shipped::rc;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 

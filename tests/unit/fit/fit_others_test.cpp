@@ -4,18 +4,14 @@
 #include <infiniband/verbs.h>
 
 #include "contracts.hpp"
+#include "unit/requests.hpp"
 #include "verbena/fit.hpp"
 
 namespace verbena {
 namespace {
 
+using requests::cq;
 using ::testing::HasSubstr;
-
-CqRequest cq(std::uint32_t cqe) {
-  CqRequest request;
-  request.cqe.want = cqe;
-  return request;
-}
 
 TEST(FitCq, HnsIsAskedForOneMore) {
   const auto grant = fit(cq(64), contracts::hip09());

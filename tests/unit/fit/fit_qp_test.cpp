@@ -3,24 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "contracts.hpp"
+#include "unit/requests.hpp"
 #include "verbena/fit.hpp"
 
 namespace verbena {
 namespace {
 
+using requests::rc;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-QpRequest rc(std::uint32_t send_wr, std::uint32_t recv_wr, std::uint32_t send_sge, std::uint32_t recv_sge,
-             std::uint32_t inline_data) {
-  QpRequest request;
-  request.max_send_wr.want = send_wr;
-  request.max_recv_wr.want = recv_wr;
-  request.max_send_sge.want = send_sge;
-  request.max_recv_sge.want = recv_sge;
-  request.max_inline_data.want = inline_data;
-  return request;
-}
 
 const Adjustment* adjustment(const GrantNotes& notes, std::string_view field, AdjustmentKind kind) {
   for (const Adjustment& entry : notes.adjustments) {

@@ -13,10 +13,10 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+using requests::cq;
+using requests::rc;
 using shipped::about;
 using shipped::contract;
-using shipped::cq;
-using shipped::rc;
 
 TEST(MustShow, E810GrantsThirteenSgesAnd101BytesEachWithItsRuleAndSource) {
   const auto set = shipped::rules();
