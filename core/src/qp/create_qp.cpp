@@ -228,7 +228,8 @@ Result<Qp> Qp::adopt(const Pd& pd, ibv_qp* qp, Ownership ownership) {
   ibv_qp_init_attr init{};
   const int mask = IBV_QP_STATE | IBV_QP_CAP | IBV_QP_PORT | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_MIN_RNR_TIMER;
   if (const int error = device.verbs().query_qp(qp, attr, mask, init); error != 0) {
-    return Failure(refusal(device, {.verb = "ibv_query_qp", .object = "queue pair"}, {.made = false, .error = error}));
+    return Failure(refusal(device, {.verb = "ibv_query_qp", .object = "queue pair", .creates = false},
+                           {.made = false, .error = error}));
   }
   // Before INIT there is no port yet; most providers then tell 0.
   const std::uint8_t port = attr.qp_state != IBV_QPS_RESET && attr.port_num != 0 ? attr.port_num : std::uint8_t{1};

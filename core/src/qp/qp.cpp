@@ -164,8 +164,8 @@ Result<QpNow> Qp::query() {
                   IBV_QP_RQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_SQ_PSN |
                   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_CAP | IBV_QP_DEST_QPN;
   if (const int error = qp.verbs().query_qp(qp.raw, now.attr, all, now.init); error != 0) {
-    return Failure(
-        refusal(qp.device(), {.verb = "ibv_query_qp", .object = "queue pair"}, {.made = false, .error = error}));
+    return Failure(refusal(qp.device(), {.verb = "ibv_query_qp", .object = "queue pair", .creates = false},
+                           {.made = false, .error = error}));
   }
   qp.state = now.attr.qp_state;
   return now;

@@ -187,6 +187,18 @@ TEST(Qp, WhatCannotBeAdoptedIsRefusedByName) {
   EXPECT_EQ(Qp::adopt(bench.pd, &raw_packet).error().kind, ErrorKind::unsupported);
 }
 
+TEST(Qp, AQueryThatIsRefusedSaysThatTheQueuePairIsAsItWas) {
+  QpRig rig;
+  const Bench bench = Bench::make(rig, fake::roce_device("fake0", 1));
+  Qp qp = bench.qp(rig);
+  bench.on.fake->next_errors["query_qp"] = {EOPNOTSUPP};
+  const auto refused = qp.query();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(refused.error().text, HasSubstr("the queue pair is as it was"));
+  EXPECT_EQ(bench.on.device().counters().refused, 0U) << "no creation was refused";
+}
+
 TEST(Qp, OnADeviceThatIsGoneEverythingSaysSo) {
   QpRig rig;
   const Bench bench = Bench::make(rig, fake::roce_device("fake0", 1));
