@@ -49,7 +49,7 @@ Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
   if (auto error = fitting::clip(Field::cqe, request.cqe, request.policy, contract, cqe)) {
     return Failure(std::move(*error));
   }
-  Result<CqGrant> result;
+  Result<CqGrant> result(tl::in_place);
   result->cqe = fitting::grant_of(cqe);
   result->quirks_hash = contract.quirks_hash();
   if (fitting::noteworthy(cqe, contract)) fitting::note(cqe, contract, {}, *result);
@@ -77,7 +77,7 @@ Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
     error.text = "the limit that raises the event is above the queue's depth";
     return Failure(std::move(error));
   }
-  Result<SrqGrant> result;
+  Result<SrqGrant> result(tl::in_place);
   result->max_wr = fitting::grant_of(wr);
   result->max_sge = fitting::grant_of(sge);
   result->quirks_hash = contract.quirks_hash();

@@ -119,31 +119,28 @@ std::optional<Error> clip_all(const QpRequest& request, const Contract& contract
   return drop_inline(fields[kInlineData], contract);
 }
 
-}  // namespace
-
-Result<QpFit> fit(const QpRequest& request, const Contract& contract) {
-  if (auto error = check_type(request, contract)) return Failure(std::move(*error));
-  if (auto error = fitting::check_send_ops(request, contract)) return Failure(std::move(*error));
+std::optional<Error> fit_into(QpFit& fitted, const QpRequest& request, const Contract& contract) {
+  if (auto error = check_type(request, contract)) return error;
+  if (auto error = fitting::check_send_ops(request, contract)) return error;
   QpFields fields;
-  if (auto error = clip_all(request, contract, fields)) return Failure(std::move(*error));
+  if (auto error = clip_all(request, contract, fields)) return error;
 
-  Result<QpFit> result;
-  result->declare_ops = !request.ops.is_all() && contract.native(Feature::create_qp_ex);
+  fitted.declare_ops = !request.ops.is_all() && contract.native(Feature::create_qp_ex);
   const bool substituted = stands_in(request, contract);
   const QueueShape shape{
-      .type = substituted ? QpType::rc : request.type, .ops = request.ops, .ops_declared = result->declare_ops};
+      .type = substituted ? QpType::rc : request.type, .ops = request.ops, .ops_declared = fitted.declare_ops};
   Ring send{.queue = Queue::send,
             .shape = shape,
             .depth = &fields[kSendWr],
             .sges = &fields[kSendSge],
             .inline_data = &fields[kInlineData]};
-  if (auto error = fitting::share(send, request.give_way, contract)) return Failure(std::move(*error));
+  if (auto error = fitting::share(send, request.give_way, contract)) return error;
   Ring recv{.queue = Queue::recv, .shape = shape, .depth = &fields[kRecvWr], .sges = &fields[kRecvSge]};
   if (!request.srq) {
-    if (auto error = fitting::share(recv, request.give_way, contract)) return Failure(std::move(*error));
+    if (auto error = fitting::share(recv, request.give_way, contract)) return error;
   }
 
-  QpGrant& grant = result->grant;
+  QpGrant& grant = fitted.grant;
   grant.type = shape.type;
   grant.ops = request.ops;
   grant.quirks_hash = contract.quirks_hash();
@@ -156,6 +153,15 @@ Result<QpFit> fit(const QpRequest& request, const Contract& contract) {
     fitting::note(field, contract, field.joint ? fitting::arithmetic(field, receives ? recv : send) : std::string{},
                   grant);
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<QpFit> fit(const QpRequest& request, const Contract& contract) {
+  // Made where it is returned, and in place: the default constructor would zero the room for an Error first.
+  Result<QpFit> result(QpFit{});
+  if (auto error = fit_into(*result, request, contract)) result = Failure(std::move(*error));
   return result;
 }
 

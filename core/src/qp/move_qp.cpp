@@ -8,7 +8,7 @@
 
 #include "objects/refusal.hpp"
 #include "qp/qp_state.hpp"
-#include "qp/settle_plan.hpp"
+#include "qp/settle_transition.hpp"
 #include "verbena/errno_family.hpp"
 #include "verbena/transition.hpp"
 #include "verbena/verbs.hpp"
@@ -88,57 +88,65 @@ Result<void> Qp::State::send_as_told(ibv_qp_attr& attr, int mask) {
   return {};
 }
 
-Result<TransitionNotes> Qp::State::move(TransitionPlan& plan, Policy policy, std::uint8_t at_least_dest) {
-  if (device().gone()) return gone(device());
-  const Edge edge{.type = type,
-                  .from = state,
-                  .to = plan.attr.qp_state,
-                  .port = port,
-                  .min_rnr_timer = min_rnr_timer,
-                  .policy = policy};
-  if (auto error = settle_plan(edge, *contract, plan)) {
-    CountersState::add(device().counters.transitions_refused);
-    return Failure(std::move(*error));
+void Qp::State::log_lowered(const TransitionNotes& lowered) const {
+  for (const Adjustment& adjustment : lowered) device().log(LogLevel::warn, to_string(adjustment));
+}
+
+Result<TransitionNotes> Qp::State::move(ibv_qp_attr& attr, QpAttributes mask, Policy policy,
+                                        std::uint8_t at_least_dest) {
+  // The one thing that is returned, so that it is made where it goes.
+  Result<TransitionNotes> moved(TransitionNotes{});
+  Device::State& on = device();
+  if (on.gone()) {
+    moved = gone(on);
+    return moved;
   }
-  if (!plan.issue) return TransitionNotes{};
-  const auto sent = [&plan](QpAttributes bit) { return (plan.mask & bit) != 0; };
+  const Edge edge{
+      .type = type, .from = state, .to = attr.qp_state, .port = port, .min_rnr_timer = min_rnr_timer, .policy = policy};
+  if (auto error = settle_transition(edge, *contract, attr, mask, *moved)) {
+    CountersState::add(on.counters.transitions_refused);
+    moved = Failure(std::move(*error));
+    return moved;
+  }
+  if (mask == 0) return moved;
+  const auto sent = [sends = mask](QpAttributes bit) { return (sends & bit) != 0; };
 
   // The ledger comes before the device: the second queue pair of an ionic would get a bare EINVAL (Mooncake #3977).
   if (sent(IBV_QP_MAX_DEST_RD_ATOMIC)) {
-    const std::uint8_t wanted = plan.attr.max_dest_rd_atomic;
-    const Result<std::uint8_t> reserved = reserve_responder(wanted, policy == Policy::require ? wanted : at_least_dest);
+    const std::uint8_t wanted = attr.max_dest_rd_atomic;
+    Result<std::uint8_t> reserved = reserve_responder(wanted, policy == Policy::require ? wanted : at_least_dest);
     if (!reserved) {
-      CountersState::add(device().counters.transitions_refused);
-      return Failure(reserved.error());
+      CountersState::add(on.counters.transitions_refused);
+      moved = Failure(std::move(reserved.error()));
+      return moved;
     }
     if (*reserved < wanted) {
-      plan.adjustments.push_back({.field = "max_dest_rd_atomic",
-                                  .asked = wanted,
-                                  .granted = *reserved,
-                                  .kind = AdjustmentKind::reduced,
-                                  .by = budget_provenance()});
-      plan.attr.max_dest_rd_atomic = *reserved;
+      moved->push_back({.field = "max_dest_rd_atomic",
+                        .asked = wanted,
+                        .granted = *reserved,
+                        .kind = AdjustmentKind::reduced,
+                        .by = budget_provenance()});
+      attr.max_dest_rd_atomic = *reserved;
     }
   }
-  if (const int error = verbs().modify_qp(raw, plan.attr, static_cast<int>(plan.mask)); error != 0) {
-    if (sent(IBV_QP_MAX_DEST_RD_ATOMIC) && !facts) device().ledger.release_responder(ledger_line);
-    return Failure(modify_refused(plan.attr, plan.mask, error));
+  if (const int error = on.verbs().modify_qp(raw, attr, static_cast<int>(mask)); error != 0) {
+    if (sent(IBV_QP_MAX_DEST_RD_ATOMIC) && !facts) on.ledger.release_responder(ledger_line);
+    moved = Failure(modify_refused(attr, mask, error));
+    return moved;
   }
-  CountersState::add(device().counters.transitions);
-  if (sent(IBV_QP_MIN_RNR_TIMER)) min_rnr_timer = plan.attr.min_rnr_timer;
-  if (sent(IBV_QP_TIMEOUT)) timeout = plan.attr.timeout;
-  if (sent(IBV_QP_RETRY_CNT)) retry_cnt = plan.attr.retry_cnt;
-  if (sent(IBV_QP_PORT)) port = plan.attr.port_num;
-  state = plan.attr.qp_state;
+  CountersState::add(on.counters.transitions);
+  if (sent(IBV_QP_MIN_RNR_TIMER)) min_rnr_timer = attr.min_rnr_timer;
+  if (sent(IBV_QP_TIMEOUT)) timeout = attr.timeout;
+  if (sent(IBV_QP_RETRY_CNT)) retry_cnt = attr.retry_cnt;
+  if (sent(IBV_QP_PORT)) port = attr.port_num;
+  state = attr.qp_state;
   if (state == IBV_QPS_RESET) {
     ++generation;
     facts.reset();
-    device().ledger.release_responder(ledger_line);
+    on.ledger.release_responder(ledger_line);
   }
-  if (policy != Policy::allow) {
-    for (const Adjustment& adjustment : plan.adjustments) device().log(LogLevel::warn, to_string(adjustment));
-  }
-  return std::move(plan.adjustments);
+  if (!moved->empty() && policy != Policy::allow) log_lowered(*moved);
+  return moved;
 }
 
 }  // namespace verbena

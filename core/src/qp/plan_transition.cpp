@@ -3,10 +3,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "qp/settle_plan.hpp"
+#include "qp/settle_transition.hpp"
 #include "qp/transition_rows.hpp"
 
 namespace verbena {
@@ -26,7 +27,7 @@ Error refuse(ErrorKind kind, std::string field, Provenance by, std::string text)
   return Error{.kind = kind, .field = std::move(field), .by = std::move(by), .text = std::move(text)};
 }
 
-[[gnu::cold]] std::optional<Error> no_such_transition(const Edge& edge) {
+[[gnu::cold, gnu::noinline]] std::optional<Error> no_such_transition(const Edge& edge) {
   std::string next;
   for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR}) {
     if (!find_transition(edge.type, edge.from, state)) continue;
@@ -62,7 +63,7 @@ Objection objection(const Edge& edge, const Contract& contract) noexcept {
   return Objection::none;
 }
 
-[[gnu::cold]] std::optional<Error> objected(Objection why, const Edge& edge, const Contract& contract) {
+[[gnu::cold, gnu::noinline]] std::optional<Error> objected(Objection why, const Edge& edge, const Contract& contract) {
   ProvenanceIndex by = contract.behaviour(Behaviour::rts_driven_by).by;
   std::string_view text =
       "on this device the connection manager moves a QP there; use connect(), which goes over rdma_cm.";
@@ -78,7 +79,8 @@ Objection objection(const Edge& edge, const Contract& contract) noexcept {
                 fmt::format("{}: {}", text_of(edge), text));
 }
 
-[[gnu::cold]] std::optional<Error> wrong_attributes(const Edge& edge, QpAttributes missing, QpAttributes too_much) {
+[[gnu::cold, gnu::noinline]] std::optional<Error> wrong_attributes(const Edge& edge, QpAttributes missing,
+                                                                   QpAttributes too_much) {
   std::string text = text_of(edge) + ":";
   if (missing != 0) text += " missing " + attribute_names(missing) + ";";
   if (too_much != 0) text += " too much " + attribute_names(too_much) + " (not taken by this transition);";
@@ -87,58 +89,45 @@ Objection objection(const Edge& edge, const Contract& contract) noexcept {
                 std::move(text));
 }
 
-/// Attributes whose values have limits.
-constexpr QpAttributes kWithLimits = IBV_QP_AV | IBV_QP_ALT_PATH | IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                     IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
-                                     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_RQ_PSN | IBV_QP_SQ_PSN;
+/// Attributes whose values have limits: those of the side that receives, given on the way to RTR, and of the side that
+/// sends, given on the way to RTS.
+constexpr QpAttributes kReceiving =
+    IBV_QP_AV | IBV_QP_ALT_PATH | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+constexpr QpAttributes kSending =
+    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN;
 
 /// Values against the contract: lowered or refused, as the policy says.
 class ValueCheck {
 public:
-  ValueCheck(const Edge& edge, const Contract& contract, TransitionPlan& plan)
-      : edge_(edge), contract_(contract), plan_(plan) {}
+  ValueCheck(const Edge& edge, const Contract& contract, ibv_qp_attr& attr, QpAttributes mask,
+             std::vector<Adjustment>& lowered)
+      : edge_(edge), contract_(contract), attr_(attr), mask_(mask), lowered_(lowered) {}
 
   /// Nothing is to be lowered or refused: what nearly every transition comes to, told without a branch into words.
   bool all_fit() const noexcept {
-    const ibv_qp_attr& attr = plan_.attr;
-    if (sends(IBV_QP_AV | IBV_QP_ALT_PATH)) {
-      if (sends(IBV_QP_ALT_PATH) || attr.ah_attr.port_num != edge_.port || attr.ah_attr.is_global == 0) return false;
-    }
-    if (sends(IBV_QP_PATH_MTU)) {
-      const std::uint32_t mtu = mtu_bytes(attr.path_mtu);
-      if (mtu == 0 || mtu > contract_.domain(Field::path_mtu_bytes).max) return false;
-    }
-    return fits(IBV_QP_TIMEOUT, Field::timeout, attr.timeout, 31) &&
-           fits(IBV_QP_RETRY_CNT, Field::retry_cnt, attr.retry_cnt, 7) &&
-           fits(IBV_QP_RNR_RETRY, Field::rnr_retry, attr.rnr_retry, 7) &&
-           fits(IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, attr.min_rnr_timer, 31) &&
-           fits(IBV_QP_MAX_QP_RD_ATOMIC, Field::max_rd_atomic, attr.max_rd_atomic, 255) &&
-           fits(IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, attr.max_dest_rd_atomic, 255) &&
-           (!sends(IBV_QP_RQ_PSN) || attr.rq_psn <= kLargestPsn) &&
-           (!sends(IBV_QP_SQ_PSN) || attr.sq_psn <= kLargestPsn);
+    return (!sends(kReceiving) || receiving_fits()) && (!sends(kSending) || sending_fits());
   }
 
   std::optional<Error> run() {
-    ibv_qp_attr& attr = plan_.attr;
     std::optional<Error> error;
     if (sends(IBV_QP_AV | IBV_QP_ALT_PATH)) error = address();
     if (!error && sends(IBV_QP_PATH_MTU)) error = path_mtu();
     if (error) return error;
-    if (breaks(error, IBV_QP_TIMEOUT, Field::timeout, attr.timeout, 31) ||
-        breaks(error, IBV_QP_RETRY_CNT, Field::retry_cnt, attr.retry_cnt, 7) ||
-        breaks(error, IBV_QP_RNR_RETRY, Field::rnr_retry, attr.rnr_retry, 7) ||
-        breaks(error, IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, attr.min_rnr_timer, 31) ||
-        breaks(error, IBV_QP_MAX_QP_RD_ATOMIC, Field::max_rd_atomic, attr.max_rd_atomic, 255) ||
-        breaks(error, IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, attr.max_dest_rd_atomic, 255)) {
+    if (breaks(error, IBV_QP_TIMEOUT, Field::timeout, attr_.timeout, 31) ||
+        breaks(error, IBV_QP_RETRY_CNT, Field::retry_cnt, attr_.retry_cnt, 7) ||
+        breaks(error, IBV_QP_RNR_RETRY, Field::rnr_retry, attr_.rnr_retry, 7) ||
+        breaks(error, IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, attr_.min_rnr_timer, 31) ||
+        breaks(error, IBV_QP_MAX_QP_RD_ATOMIC, Field::max_rd_atomic, attr_.max_rd_atomic, 255) ||
+        breaks(error, IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, attr_.max_dest_rd_atomic, 255)) {
       return error;
     }
-    if (sends(IBV_QP_RQ_PSN) && attr.rq_psn > kLargestPsn) return packet_number("rq_psn", attr.rq_psn);
-    if (sends(IBV_QP_SQ_PSN) && attr.sq_psn > kLargestPsn) return packet_number("sq_psn", attr.sq_psn);
+    if (sends(IBV_QP_RQ_PSN) && attr_.rq_psn > kLargestPsn) return packet_number("rq_psn", attr_.rq_psn);
+    if (sends(IBV_QP_SQ_PSN) && attr_.sq_psn > kLargestPsn) return packet_number("sq_psn", attr_.sq_psn);
     return error;
   }
 
 private:
-  bool sends(QpAttributes bit) const noexcept { return (plan_.mask & bit) != 0; }
+  bool sends(QpAttributes bit) const noexcept { return (mask_ & bit) != 0; }
 
   static constexpr std::uint32_t kLargestPsn = 0xffffff;  // the kernel would mask the rest, with a warning
 
@@ -163,13 +152,13 @@ private:
                                     "_ib_modify_qp"},
                    .text = fmt::format("{}: {}", text_of(edge_), text)};
     };
-    if (sends(IBV_QP_AV) && plan_.attr.ah_attr.port_num != edge_.port) {
+    if (sends(IBV_QP_AV) && attr_.ah_attr.port_num != edge_.port) {
       Error error = wrong("ah_attr.port_num", "the address vector must name the port that the QP was given in INIT.");
-      error.asked = plan_.attr.ah_attr.port_num;
+      error.asked = attr_.ah_attr.port_num;
       error.allowed = edge_.port;
       return error;
     }
-    if (sends(IBV_QP_AV) && roce && plan_.attr.ah_attr.is_global == 0) {
+    if (sends(IBV_QP_AV) && roce && attr_.ah_attr.is_global == 0) {
       return wrong("ah_attr.is_global", "RoCE addresses by GID: set is_global, and the source GID index in grh.");
     }
     if (sends(IBV_QP_ALT_PATH) && roce) {
@@ -179,12 +168,12 @@ private:
   }
 
   std::optional<Error> path_mtu() {
-    const std::uint32_t bytes = mtu_bytes(plan_.attr.path_mtu);
+    const std::uint32_t bytes = transitions::bytes_of(attr_.path_mtu);
     const Domain& domain = contract_.domain(Field::path_mtu_bytes);
     if (bytes == 0) {
       return Error{.kind = ErrorKind::invalid_request,
                    .field = "path_mtu",
-                   .asked = static_cast<std::uint64_t>(plan_.attr.path_mtu),
+                   .asked = static_cast<std::uint64_t>(attr_.path_mtu),
                    .by = core_table(),
                    .text = fmt::format("{}: path_mtu is none of IBV_MTU_256 to IBV_MTU_4096.", text_of(edge_))};
     }
@@ -193,9 +182,30 @@ private:
     if (edge_.policy == Policy::require || !lower) {
       return over("path_mtu_bytes", bytes, domain, "the port takes no larger packet.");
     }
-    lowered("path_mtu_bytes", bytes, mtu_bytes(*lower), domain);
-    plan_.attr.path_mtu = *lower;
+    lowered("path_mtu_bytes", bytes, transitions::bytes_of(*lower), domain);
+    attr_.path_mtu = *lower;
     return std::nullopt;
+  }
+
+  bool receiving_fits() const noexcept {
+    if (sends(IBV_QP_AV | IBV_QP_ALT_PATH)) {
+      if (sends(IBV_QP_ALT_PATH) || attr_.ah_attr.port_num != edge_.port || attr_.ah_attr.is_global == 0) return false;
+    }
+    if (sends(IBV_QP_PATH_MTU)) {
+      const std::uint32_t mtu = transitions::bytes_of(attr_.path_mtu);
+      if (mtu == 0 || mtu > contract_.domain(Field::path_mtu_bytes).max) return false;
+    }
+    return fits(IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, attr_.min_rnr_timer, 31) &&
+           fits(IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, attr_.max_dest_rd_atomic, 255) &&
+           (!sends(IBV_QP_RQ_PSN) || attr_.rq_psn <= kLargestPsn);
+  }
+
+  bool sending_fits() const noexcept {
+    return fits(IBV_QP_TIMEOUT, Field::timeout, attr_.timeout, 31) &&
+           fits(IBV_QP_RETRY_CNT, Field::retry_cnt, attr_.retry_cnt, 7) &&
+           fits(IBV_QP_RNR_RETRY, Field::rnr_retry, attr_.rnr_retry, 7) &&
+           fits(IBV_QP_MAX_QP_RD_ATOMIC, Field::max_rd_atomic, attr_.max_rd_atomic, 255) &&
+           (!sends(IBV_QP_SQ_PSN) || attr_.sq_psn <= kLargestPsn);
   }
 
   /// An unknown bound is kUnbounded.
@@ -244,55 +254,60 @@ private:
   }
 
   void lowered(std::string field, std::uint64_t asked, std::uint64_t granted, const Domain& domain) {
-    plan_.adjustments.push_back(Adjustment{.field = std::move(field),
-                                           .asked = asked,
-                                           .granted = granted,
-                                           .kind = AdjustmentKind::reduced,
-                                           .by = blame(domain)});
+    lowered_.push_back(Adjustment{.field = std::move(field),
+                                  .asked = asked,
+                                  .granted = granted,
+                                  .kind = AdjustmentKind::reduced,
+                                  .by = blame(domain)});
   }
 
   const Edge& edge_;
   const Contract& contract_;
-  TransitionPlan& plan_;
+  ibv_qp_attr& attr_;
+  QpAttributes mask_;
+  std::vector<Adjustment>& lowered_;
 };
 
-[[gnu::cold]] std::optional<Error> settle_values(const Edge& edge, const Contract& contract, TransitionPlan& plan) {
-  return ValueCheck(edge, contract, plan).run();
+[[gnu::cold, gnu::noinline]] std::optional<Error> settle_values(const Edge& edge, const Contract& contract,
+                                                                ibv_qp_attr& attr, QpAttributes mask,
+                                                                std::vector<Adjustment>& lowered) {
+  return ValueCheck(edge, contract, attr, mask, lowered).run();
 }
 
 }  // namespace
 
-std::optional<Error> settle_plan(const Edge& edge, const Contract& contract, TransitionPlan& plan) {
+std::optional<Error> settle_transition(const Edge& edge, const Contract& contract, ibv_qp_attr& attr,
+                                       QpAttributes& mask, std::vector<Adjustment>& lowered) {
   const transitions::Masks* const takes = transitions::masks_of(edge.type, edge.from, edge.to);
   if (takes == nullptr) return no_such_transition(edge);
   if (const Objection why = objection(edge, contract); why != Objection::none) return objected(why, edge, contract);
 
-  const QpAttributes given = plan.mask & ~static_cast<QpAttributes>(IBV_QP_STATE);
+  const QpAttributes given = mask & ~static_cast<QpAttributes>(IBV_QP_STATE);
   const QpAttributes missing = takes->required & ~given;
   const QpAttributes too_much = given & ~(takes->required | takes->optional);
   if ((missing | too_much) != 0) return wrong_attributes(edge, missing, too_much);
 
-  plan.attr.qp_state = edge.to;
   if (edge.from == IBV_QPS_RESET && edge.to == IBV_QPS_RESET) {
     // E810 refuses INIT after it (kernel drivers/infiniband/hw/irdma/verbs.c, irdma_modify_qp_roce), and nobody gains.
-    plan.issue = false;
-    plan.mask = 0;
+    mask = 0;
     return std::nullopt;
   }
-  plan.mask = given | IBV_QP_STATE;
+  QpAttributes sent = given | IBV_QP_STATE;
   if (edge.from == IBV_QPS_RTR && edge.to == IBV_QPS_RTS && edge.type == QpType::rc &&
       contract.is(Behaviour::rtr_to_rts_also_needs, Choice::min_rnr_timer)) {
-    if ((plan.mask & IBV_QP_MIN_RNR_TIMER) == 0) plan.attr.min_rnr_timer = edge.min_rnr_timer;
-    plan.mask |= IBV_QP_MIN_RNR_TIMER;
+    if ((sent & IBV_QP_MIN_RNR_TIMER) == 0) attr.min_rnr_timer = edge.min_rnr_timer;
+    sent |= IBV_QP_MIN_RNR_TIMER;
   }
-  if ((plan.mask & kWithLimits) == 0) return std::nullopt;
-  if (ValueCheck(edge, contract, plan).all_fit()) return std::nullopt;
-  return settle_values(edge, contract, plan);
+  mask = sent;
+  if (ValueCheck(edge, contract, attr, sent, lowered).all_fit()) return std::nullopt;
+  return settle_values(edge, contract, attr, sent, lowered);
 }
 
 Result<TransitionPlan> plan_transition(const TransitionRequest& request, const Contract& contract) {
-  TransitionPlan plan;
+  Result<TransitionPlan> result(tl::in_place);
+  TransitionPlan& plan = *result;
   plan.attr = request.attr;
+  plan.attr.qp_state = request.to;
   plan.mask = request.given;
   const Edge edge{.type = request.type,
                   .from = request.from,
@@ -300,8 +315,11 @@ Result<TransitionPlan> plan_transition(const TransitionRequest& request, const C
                   .port = request.port,
                   .min_rnr_timer = request.min_rnr_timer,
                   .policy = request.policy};
-  if (auto error = settle_plan(edge, contract, plan)) return Failure(std::move(*error));
-  return plan;
+  if (auto error = settle_transition(edge, contract, plan.attr, plan.mask, plan.adjustments)) {
+    return Failure(std::move(*error));
+  }
+  plan.issue = plan.mask != 0;
+  return result;
 }
 
 }  // namespace verbena

@@ -57,30 +57,28 @@ WorstStall Qp::worst_stall() const {
 }
 
 Result<TransitionNotes> Qp::to_init(const InitWish& wish) {
-  TransitionPlan plan;
-  ibv_qp_attr& attr = plan.attr;
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.pkey_index = wish.pkey_index;
   attr.port_num = state_->port;
-  plan.mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+  QpAttributes given = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
   if (state_->type == QpType::ud) {
     attr.qkey = wish.qkey;
-    plan.mask |= IBV_QP_QKEY;
+    given |= IBV_QP_QKEY;
   } else {
     attr.qp_access_flags = wish.access.value_or(state_->default_access());
-    plan.mask |= IBV_QP_ACCESS_FLAGS;
+    given |= IBV_QP_ACCESS_FLAGS;
   }
-  return state_->move(plan, Policy::prefer);
+  return state_->move(attr, given, Policy::prefer);
 }
 
 Result<TransitionNotes> Qp::to_rtr(const RtrWish& wish) {
   State& qp = *state_;
-  TransitionPlan plan;
-  ibv_qp_attr& attr = plan.attr;
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTR;
-  if (qp.type == QpType::ud) return qp.move(plan, wish.policy);
+  if (qp.type == QpType::ud) return qp.move(attr, 0, wish.policy);
 
-  plan.mask = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  QpAttributes given = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   attr.ah_attr = wish.address;
   if (attr.ah_attr.port_num == 0) attr.ah_attr.port_num = qp.port;
   attr.dest_qp_num = wish.dest_qp_num;
@@ -94,24 +92,22 @@ Result<TransitionNotes> Qp::to_rtr(const RtrWish& wish) {
                          .text = "A path MTU is 256, 512, 1024, 2048 or 4096 bytes."});
   }
   attr.path_mtu = *mtu;
-  if (qp.type != QpType::rc) return qp.move(plan, wish.policy);
+  if (qp.type != QpType::rc) return qp.move(attr, given, wish.policy);
 
-  plan.mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  given |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   const Result<RnrTimerCode> timer = rnr_timer_code(wish.min_rnr_timer);
   if (!timer) return Failure(timer.error());
   attr.min_rnr_timer = static_cast<std::uint8_t>(*timer);
-
   attr.max_dest_rd_atomic = wish.max_dest_rd_atomic;
-  return qp.move(plan, wish.policy, wish.at_least_dest_rd_atomic);
+  return qp.move(attr, given, wish.policy, wish.at_least_dest_rd_atomic);
 }
 
 Result<TransitionNotes> Qp::to_rts(const RtsWish& wish) {
   State& qp = *state_;
-  TransitionPlan plan;
-  ibv_qp_attr& attr = plan.attr;
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTS;
   attr.sq_psn = wish.sq_psn;
-  plan.mask = IBV_QP_SQ_PSN;
+  QpAttributes given = IBV_QP_SQ_PSN;
   if (qp.type == QpType::rc) {
     const Result<AckTimeoutCode> timeout = ack_timeout_code(wish.timers.ack_timeout);
     if (!timeout) return Failure(timeout.error());
@@ -119,40 +115,35 @@ Result<TransitionNotes> Qp::to_rts(const RtsWish& wish) {
     attr.retry_cnt = wish.timers.retry_cnt;
     attr.rnr_retry = wish.timers.rnr_retry;
     attr.max_rd_atomic = wish.max_rd_atomic;
-    plan.mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    given |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   }
-  return qp.move(plan, wish.policy);
+  return qp.move(attr, given, wish.policy);
 }
 
 Result<TransitionNotes> Qp::to_sqd(bool notify_when_drained) {
-  TransitionPlan plan;
-  ibv_qp_attr& attr = plan.attr;
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_SQD;
   attr.en_sqd_async_notify = 1;
-  if (notify_when_drained) plan.mask = IBV_QP_EN_SQD_ASYNC_NOTIFY;
-  return state_->move(plan, Policy::prefer);
+  const QpAttributes given = notify_when_drained ? QpAttributes{IBV_QP_EN_SQD_ASYNC_NOTIFY} : 0;
+  return state_->move(attr, given, Policy::prefer);
 }
 
 Result<TransitionNotes> Qp::to_err() {
-  TransitionPlan plan;
-  ibv_qp_attr& attr = plan.attr;
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_ERR;
-  return state_->move(plan, Policy::prefer);
+  return state_->move(attr, 0, Policy::prefer);
 }
 
 Result<TransitionNotes> Qp::to_reset() {
-  TransitionPlan plan;
-  ibv_qp_attr& attr = plan.attr;
+  ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RESET;
-  return state_->move(plan, Policy::prefer);
+  return state_->move(attr, 0, Policy::prefer);
 }
 
 Result<TransitionNotes> Qp::modify(const ibv_qp_attr& attr, QpAttributes mask, Policy policy) {
-  TransitionPlan plan;
-  plan.attr = attr;
-  plan.mask = mask;
-  if ((mask & IBV_QP_STATE) == 0) plan.attr.qp_state = state_->state;
-  return state_->move(plan, policy);
+  ibv_qp_attr sent = attr;
+  if ((mask & IBV_QP_STATE) == 0) sent.qp_state = state_->state;
+  return state_->move(sent, mask, policy);
 }
 
 Result<QpNow> Qp::query() {

@@ -46,10 +46,10 @@ struct Qp::State {
   Device::State& device() const noexcept { return *pd->device; }
   Verbs& verbs() const noexcept { return pd->device->verbs(); }
 
-  /// Plans and sends a change of state: `plan` comes with the attributes (qp_state is the target) and, as its mask,
-  /// which of them are given. A responder depth among the attributes is
-  /// reserved in the device's ledger first, and shrunk to what is left; below `at_least_dest` it is an error.
-  Result<TransitionNotes> move(TransitionPlan& plan, Policy policy, std::uint8_t at_least_dest = 1);
+  /// Settles and sends a change of state: `mask` says which of `attr` are given, and qp_state is the target. A
+  /// responder depth among them is reserved in the device's ledger first, and shrunk to what is left; below
+  /// `at_least_dest` it is an error. Returns what was lowered.
+  Result<TransitionNotes> move(ibv_qp_attr& attr, QpAttributes mask, Policy policy, std::uint8_t at_least_dest = 1);
   /// Sends what the connection manager wants sent, past the table: it knows its transport's own.
   Result<void> send_as_told(ibv_qp_attr& attr, int mask);
   /// Takes that many of the device's read/atomic responder resources, or what is left of a shared budget.
@@ -61,6 +61,7 @@ struct Qp::State {
 
 private:
   [[gnu::cold]] Error budget_spent(std::uint8_t wanted) const;
+  [[gnu::cold]] void log_lowered(const TransitionNotes& lowered) const;
   [[gnu::cold]] Error modify_refused(const ibv_qp_attr& attr, QpAttributes sent, int errno_value);
 };
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "qp/transition_rows.hpp"
 #include "verbena/transition.hpp"
 
 namespace verbena {
@@ -81,7 +82,7 @@ std::string attribute_names(QpAttributes mask) {
 }
 
 std::uint32_t mtu_bytes(ibv_mtu mtu) noexcept {
-  return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0U;
+  return transitions::bytes_of(mtu);
 }
 
 std::optional<ibv_mtu> mtu_within(std::uint64_t bytes) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The table of transitions as data; find_transition() and settle_plan() look things up in it.
+// The table of transitions as data; find_transition() and settle_transition() look things up in it.
 #pragma once
 
 #include <array>
@@ -100,7 +100,7 @@ inline constexpr std::array kTable{
 // clang-format on
 
 inline constexpr std::size_t kTypes = 3;
-inline constexpr std::size_t kStates = 7;
+inline constexpr std::size_t kStates = 8;  ///< one more than there are: a power of two
 inline constexpr std::uint8_t kNone = 0xff;
 
 // Which row an edge has, so that looking one up costs no search.
@@ -125,9 +125,14 @@ inline constexpr auto kRowOf = [] {
 /// Null where there is no such transition. Inline, so that planning one is a single function.
 constexpr const Masks* masks_of(QpType type, ibv_qp_state from, ibv_qp_state to) noexcept {
   const auto index = [](auto value) { return static_cast<std::size_t>(value); };
-  if (index(type) >= kTypes || index(from) >= kStates || index(to) >= kStates) return nullptr;
+  if (index(type) >= kTypes || (index(from) | index(to)) >= kStates) return nullptr;
   const std::uint8_t row = kRowOf[index(type)][index(from)][index(to)];
   return row == kNone ? nullptr : &kTable[row].masks;
+}
+
+/// mtu_bytes(), inline for the same reason.
+constexpr std::uint32_t bytes_of(ibv_mtu mtu) noexcept {
+  return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0U;
 }
 
 }  // namespace verbena::transitions
