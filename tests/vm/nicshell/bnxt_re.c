@@ -116,15 +116,15 @@ static int create_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_init_a
   if (nic_ask(udata, &asked, sizeof(asked))) return REFUSE(verdict, -EFAULT, "bnxt_re_init_user_srq");
   error = nic_pin(nic, &srq->pins, asked.srqva, PAGE_ALIGN((size_t)depth * STATIC_WQE_SIZE));
   if (error) return REFUSE(verdict, error, "bnxt_re_init_user_srq");
+  srq->attr = attr->attr;
+  srq->attr.max_wr = srq->size = depth;  // bnxt_re_query_srq shows the ring
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
-// bnxt_re_modify_srq: more than what is there is refused by no one
+// bnxt_re_modify_srq: one thing at a time
 static int modify_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_attr* attr, int mask,
                       struct verdict* verdict) {
-  if (mask & IB_SRQ_MAX_WR) return REFUSE(verdict, -EINVAL, "bnxt_re_modify_srq");
-  if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > srq->attr.max_wr)
-    return REFUSE(verdict, -EINVAL, "bnxt_re_modify_srq");
+  if (mask != IB_SRQ_LIMIT || attr->srq_limit > srq->size) return REFUSE(verdict, -EINVAL, "bnxt_re_modify_srq");
   return 0;
 }
 

@@ -12,7 +12,7 @@
 #define SQ_ENTRY 320          // union t4_wr, T4_SQ_NUM_BYTES
 #define RQ_ENTRY 128          // union t4_recv_wr, T4_RQ_NUM_BYTES
 #define CQ_ENTRY 64           // struct t4_cqe
-#define STATUS_ENTRIES 2      // t4_eq_status_entries, with status pages of 128 bytes
+#define STATUS_ENTRIES 1  // t4_eq_status_entries, with status pages of 64 bytes, as max_qp_wr of the model has it
 #define MAX_SEND_INLINE 280   // T4_MAX_SEND_INLINE
 #define MAX_RECV_SGE 4        // T4_MAX_RECV_SGE
 
@@ -29,10 +29,13 @@ static const struct nic_figure fallback[NIC_CAP_COUNT] = {
     [NIC_CAP_MAX_QP_RD_ATOM] = {true, 32}, [NIC_CAP_MAX_QP_INIT_RD_ATOM] = {true, 32},
 };
 
-// t4_max_qp_depth is that less the hidden entries; the checks are on the queue's own size
-static u32 max_queue(const struct nic* nic) {
-  return nic_cap(nic, NIC_CAP_MAX_QP_WR) + 1;
+// c4iw_alloc (hw/cxgb4/device.c): the declared depth is the receive queue's most; a send queue may
+// be as long as the hardware's longest queue
+static u32 max_receives(const struct nic* nic) {
+  return nic_cap(nic, NIC_CAP_MAX_QP_WR);
 }
+#define MAX_QUEUE 65520  // t4_max_eq_size, t4_max_iq_size
+#define MAX_SENDS (MAX_QUEUE - STATUS_ENTRIES - 1)
 
 static int alloc_context(struct nic* nic, struct nic_context* context, struct ib_udata* udata,
                          struct verdict* verdict) {
@@ -64,7 +67,7 @@ static int create_cq(struct nic* nic, struct nic_cq* cq, const struct ib_cq_init
   if ((int)attr->cqe < 1 || attr->cqe > nic_cap(nic, NIC_CAP_MAX_CQE))
     return REFUSE(verdict, -EINVAL, "c4iw_create_cq");
   entries = roundup(attr->cqe + 2, 16);
-  cq->size = max_t(u32, min_t(u32, entries * 2, 65536 - 16), 64);  // t4_max_iq_size
+  cq->size = max_t(u32, min_t(u32, entries * 2, MAX_QUEUE), 64);
   answer.memsize = PAGE_ALIGN((u64)cq->size * CQ_ENTRY);
   answer.size = cq->size - 1;
   answer.key = RING_OFFSET << PAGE_SHIFT;
@@ -78,7 +81,7 @@ static int create_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_init_a
   struct c4iw_create_srq_resp answer = {.srqid = srq->number};
 
   if (attr->srq_type != IB_SRQT_BASIC) return REFUSE(verdict, -EOPNOTSUPP, "c4iw_create_srq");
-  if (attr->attr.max_wr > max_queue(nic) || attr->attr.max_sge > MAX_RECV_SGE)
+  if (attr->attr.max_wr > max_receives(nic) || attr->attr.max_sge > MAX_RECV_SGE)
     return REFUSE(verdict, -E2BIG, "c4iw_create_srq");
   answer.srq_size = roundup_pow_of_two(max(attr->attr.max_wr + 1, 16u));
   answer.srq_memsize = PAGE_ALIGN((u64)(answer.srq_size + STATUS_ENTRIES) * RQ_ENTRY);
@@ -88,10 +91,10 @@ static int create_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_init_a
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
-// c4iw_modify_srq: T6 has no limit event; the request is passed on
+// c4iw_modify_srq: a limit of a user's is taken and has no effect
 static int modify_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_attr* attr, int mask,
                       struct verdict* verdict) {
-  return 0;
+  return mask & IB_SRQ_MAX_WR ? REFUSE(verdict, -EINVAL, "c4iw_modify_srq") : 0;
 }
 
 static int create_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_init_attr* attr, struct ib_udata* udata,
@@ -101,7 +104,7 @@ static int create_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_init_attr*
   if (attr->qp_type != IB_QPT_RC || attr->create_flags) return REFUSE(verdict, -EOPNOTSUPP, "c4iw_create_qp");
   if (attr->cap.max_inline_data > nic_made(nic, NIC_MADE_INLINE_MAX, MAX_SEND_INLINE))
     return REFUSE(verdict, -EINVAL, "c4iw_create_qp");
-  if ((!attr->srq && attr->cap.max_recv_wr > max_queue(nic)) || attr->cap.max_send_wr > max_queue(nic))
+  if ((!attr->srq && attr->cap.max_recv_wr > max_receives(nic)) || attr->cap.max_send_wr > MAX_SENDS)
     return REFUSE(verdict, -E2BIG, "c4iw_create_qp");
   answer.sq_size = max(attr->cap.max_send_wr + 1, 8u);
   answer.rq_size = attr->srq ? 0 : max(attr->cap.max_recv_wr + 1, 8u);

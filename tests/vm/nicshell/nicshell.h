@@ -73,7 +73,8 @@ struct nic_cq {
 struct nic_srq {
   struct ib_srq ib;
   u32 number;
-  struct ib_srq_attr attr;
+  struct ib_srq_attr attr; /* what query_srq shows; what was granted unless the vendor's creation sets it */
+  u32 size;                /* what a limit is held against; 0: attr.max_wr */
   struct nic_pins pins;
 };
 

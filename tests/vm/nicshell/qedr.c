@@ -65,12 +65,16 @@ static int create_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_init_a
   if (nic_ask(udata, &asked, sizeof(asked)) || nic_pin(nic, &srq->pins, asked.srq_addr, asked.srq_len) ||
       nic_pin(nic, &srq->pins, asked.prod_pair_addr, 8))
     return REFUSE(verdict, -EFAULT, "qedr_init_srq_user_params");
+  // qedr_query_srq shows what the device can do
+  srq->attr.max_wr = nic_cap(nic, NIC_CAP_MAX_SRQ_WR);
+  srq->attr.max_sge = nic_cap(nic, NIC_CAP_MAX_SGE);
+  srq->size = attr->attr.max_wr;
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
 static int modify_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_attr* attr, int mask,
                       struct verdict* verdict) {
-  if ((mask & IB_SRQ_MAX_WR) || ((mask & IB_SRQ_LIMIT) && attr->srq_limit >= srq->attr.max_wr))
+  if ((mask & IB_SRQ_MAX_WR) || ((mask & IB_SRQ_LIMIT) && attr->srq_limit >= srq->size))
     return REFUSE(verdict, -EINVAL, "qedr_modify_srq");
   return 0;
 }

@@ -15,7 +15,8 @@ int nic_create_srq(struct ib_srq* srq, struct ib_srq_init_attr* attr, struct ib_
     nic_unpin(&ours->pins);
     nic_return_number(nic, NIC_SRQS, ours->number);
   } else {
-    ours->attr = attr->attr;
+    if (!ours->attr.max_wr) ours->attr = attr->attr;
+    if (!ours->size) ours->size = ours->attr.max_wr;
   }
 out:
   return nic_record(nic, "create_srq", error, &verdict, "wr %u, sge %u, type %d, reports %u and %u", asked.max_wr,
