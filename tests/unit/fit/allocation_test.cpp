@@ -21,6 +21,10 @@ void* operator new(std::size_t size) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  if (counting) ++allocations;
+  return std::malloc(size != 0 ? size : 1);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

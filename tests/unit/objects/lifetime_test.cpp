@@ -44,12 +44,18 @@ TEST_F(Lifetime, ChildrenKeepTheirParentsAlive) {
 
 TEST_F(Lifetime, AFailedDestroyIsLoggedAndCounted) {
   const Device device = open();
-  nic.next_errors["destroy_cq"] = {EBUSY};
-  ASSERT_TRUE(Cq::create(device, CqRequest{Wish{16}}));
+  ibv_cq* left = nullptr;
+  {
+    const auto cq = Cq::create(device, CqRequest{Wish{16}});
+    ASSERT_TRUE(cq);
+    left = cq->raw();
+    nic.next_errors["destroy_cq"] = {EBUSY};
+  }
   EXPECT_EQ(device.counters().destroy_failures, 1U);
   ASSERT_EQ(logged(LogLevel::error), 1U);
   EXPECT_THAT(log.back().text, HasSubstr("ibv_destroy_cq failed with EBUSY"));
   EXPECT_EQ(log.back().device, "nic0");
+  EXPECT_EQ(host->destroy_cq(left), 0) << "what could not be destroyed is still there";
 }
 
 // F105: after a fatal event destroy calls give EIO; the kernel has freed the objects already.

@@ -138,8 +138,10 @@ TEST(Qp, F07ASharedBudgetShrinksTheSecondQpAndShowsTheLedgerWhenNothingIsLeft) {
 TEST(Qp, DestroyingGivesBackItsShareAndAFailureGoesToTheLog) {
   QpRig rig;
   const Bench bench = Bench::make(rig, fake::roce_device("fake0", 1));
+  ibv_qp* left = nullptr;
   {
     Qp qp = bench.qp(rig);
+    left = qp.raw();
     ASSERT_TRUE(qp.to_init());
     RtrWish wish = to_peer(9);
     wish.max_dest_rd_atomic = 8;
@@ -151,6 +153,7 @@ TEST(Qp, DestroyingGivesBackItsShareAndAFailureGoesToTheLog) {
   EXPECT_EQ(bench.on.state->counters.snapshot().destroy_failures, 1U);
   ASSERT_FALSE(rig.logged.empty());
   EXPECT_THAT(rig.logged.back(), HasSubstr("ibv_destroy_qp"));
+  EXPECT_EQ(bench.on.state->verbs().destroy_qp(left), 0) << "what could not be destroyed is still there";
 }
 
 TEST(Qp, AdoptedGrantIsWhatTheDeviceTellsAndOwnershipIsAsSaid) {
