@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "comparison.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "verbena/errno_family.hpp"
+#include "verbena/fields.hpp"
+
+namespace agreement {
+namespace {
+
+using namespace verbena;
+
+/// Ring memory that one request may need: the guest has a few GiB, and a host's own ENOMEM says nothing of the NIC.
+constexpr std::uint64_t kRingBudgetBytes = std::uint64_t{256} << 20;
+/// Larger rings are drawn rarely: pinning their pages takes most of the time in an emulated processor.
+constexpr std::uint64_t kSmallRingBytes = std::uint64_t{2} << 20;
+constexpr unsigned kLargeOnceIn = 16;
+
+/// SGEs of a queue that has no work requests are nobody's.
+bool counts(const Tuple& tuple, std::size_t i, const Numbers& granted) noexcept {
+  if (tuple.kind != Kind::qp) return true;
+  return !(i == kRecvSge && granted[kRecvWr] == 0) && !(i == kSendSge && granted[kSendWr] == 0);
+}
+
+}  // namespace
+
+Comparison::Comparison(const Device& device, const Contract& contract, std::uint64_t seed, bool judged,
+                       std::optional<ModelCreation> model)
+    : device_(device),
+      contract_(contract),
+      judged_(judged),
+      model_(std::move(model)),
+      draw_(contract, seed),
+      creation_(device.raw()),
+      posting_(contract) {}
+
+void Comparison::disagree(const std::string& text) {
+  disagreed_ = true;
+  std::printf("DISAGREE %s: %s\n", device_.id().name.c_str(), text.c_str());
+}
+
+Outcome Comparison::create(const Tuple& tuple) {
+  Outcome made = creation_.create(tuple);
+  if (!made.taken) {
+    if (made.by.empty())
+      ++tally_.refused_by_kernel;
+    else if (made.by == "shell")
+      ++tally_.refused_by_shell;
+    else if (made.by.starts_with("the copy"))
+      ++tally_.refused_by_copy;
+    else
+      ++tally_.refused_by_driver;
+  }
+  return made;
+}
+
+/// What fit promised against what came of it.
+void Comparison::hold_grant(const Fitted& fitted, const Outcome& made) {
+  if (!made.taken) {
+    if (made.error == ENOMEM && fitted.bytes > kRingBudgetBytes / 2)
+      ++tally_.host_enomem;
+    else
+      disagree(fmt::format("{}; promise: taken; device: {}", to_string(fitted), to_string(fitted.tuple, made)));
+    return;
+  }
+  for (std::size_t i = 0; i < fitted.tuple.count(); ++i) {
+    if (!counts(fitted.tuple, i, fitted.granted)) continue;
+    if (fitted.tuple.kind == Kind::cq && contract_.is(Behaviour::cqe_reported, Choice::unset)) continue;
+    if (made.returned[i].value_or(0) < std::int64_t{fitted.granted[i]})
+      disagree(fmt::format("{}; promise: at least the grant; device: {}", to_string(fitted),
+                           to_string(fitted.tuple, made)));
+  }
+}
+
+/// What the model says of a creation against what came of it, number by number and errno by errno.
+void Comparison::hold_model(const Tuple& tuple, const Outcome& made) {
+  if (!model_ || made.by == "shell") return;
+  const auto told = model_->predict(tuple);
+  if (!told) return;
+  bool same = told->taken == made.taken;
+  if (same && !made.taken) same = told->error == 0 || told->error == made.error;
+  if (same && made.taken)
+    for (std::size_t i = 0; i < tuple.count(); ++i)
+      same = same && (!told->returned[i] || *told->returned[i] == made.returned[i].value_or(0));
+  if (!same)
+    disagree(fmt::format("passed {}; model: {}; device: {}", to_string(tuple), to_string(tuple, *told),
+                         to_string(tuple, made)));
+}
+
+/// The wishes as they are, past fit: what a program without Verbena would meet.
+void Comparison::try_raw(const Wishes& wishes) {
+  const Tuple tuple{wishes.kind, wishes.type, wishes.ops, wishes.want};
+  if (bytes_of(tuple, contract_) > kSmallRingBytes && !draw_.once_in(kLargeOnceIn)) return;
+  if (bytes_of(tuple, contract_) > kRingBudgetBytes) return;
+  ++tally_.raw;
+  hold_model(tuple, create(tuple));
+  creation_.destroy();
+}
+
+/// One value that fit changed: had it been a little nearer to the wish, would the device have had it? Everything else
+/// is protected at its grant, so that what is left is this value's alone. Inline bytes are tried with one SGE, since
+/// fit promises them whatever the SGEs are.
+void Comparison::try_next_larger(const Wishes& wishes, const Fitted& fitted) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < fitted.tuple.count(); ++i)
+    if (fitted.bounded[i] && fitted.granted[i] != fitted.asked[i] && counts(fitted.tuple, i, fitted.granted))
+      changed.push_back(i);
+  if (changed.empty()) return;
+  const std::size_t i = changed[draw_.below(changed.size())];
+
+  Wishes alone = wishes;
+  alone.want = fitted.granted;
+  for (std::size_t j = 0; j < fitted.tuple.count(); ++j) alone.at_least[j] = fitted.granted[j];
+  if (fitted.tuple.kind == Kind::qp && i == kInline && fitted.granted[kSendSge] > 1)
+    alone.want[kSendSge] = 1, alone.at_least[kSendSge] = 1;
+  alone.want[i] = fitted.asked[i];
+  alone.at_least[i] = 0;
+  const auto best = fit(alone, contract_);
+  if (!best || best->granted[i] == fitted.asked[i]) return;
+
+  const bool raised = fitted.granted[i] > fitted.asked[i];
+  const std::uint32_t wanted = raised ? best->granted[i] - 1 : best->granted[i] + 1;
+  Tuple tuple = best->tuple;
+  tuple.passed[i] = raised ? wanted
+                           : static_cast<std::uint32_t>(contract_.domain(field_of(tuple.kind, i)).passed_for(wanted));
+  const std::uint64_t bytes = bytes_of(tuple, contract_);
+  if (bytes > kRingBudgetBytes || (bytes > kSmallRingBytes && !draw_.once_in(kLargeOnceIn))) return;
+  ++tally_.raw;
+  ++tally_.next_larger;
+  const Outcome made = create(tuple);
+  bool usable = made.taken && made.returned[i].value_or(0) >= std::int64_t{wanted};
+  if (usable && tuple.kind == Kind::qp && i == kInline)
+    usable = posting_.takes_inline(creation_.qp(), tuple, wanted).value_or(true);
+  if (usable)
+    disagree(fmt::format("{}; promise: no {} of {}; device, passed {}: {}", to_string(*best),
+                         name(field_of(tuple.kind, i)), wanted, to_string(tuple), to_string(tuple, made)));
+  hold_model(tuple, made);
+  creation_.destroy();
+}
+
+void Comparison::compare(const Wishes& wishes, Size size) {
+  const auto fitted = fit(wishes, contract_);
+  if (!fitted) {
+    ++tally_.refused_by_fit;
+    return;
+  }
+  if (fitted->bytes > kRingBudgetBytes) {
+    ++tally_.over_budget;
+    return;
+  }
+  const bool large = fitted->bytes > kSmallRingBytes;
+  if (size == Size::small && large && !draw_.once_in(kLargeOnceIn)) return;
+  ++tally_.tried;
+  disagreed_ = false;
+  if (fitted->adjusted) ++tally_.adjusted;
+  const Outcome made = create(fitted->tuple);
+  hold_grant(*fitted, made);
+  if (judged_) {
+    hold_model(fitted->tuple, made);
+    if (made.taken && wishes.kind != Kind::cq && (!large || draw_.once_in(4))) {
+      ++tally_.filled;
+      const auto faults = wishes.kind == Kind::qp
+                              ? posting_.fill(creation_.qp(), fitted->tuple, fitted->granted, made)
+                              : posting_.fill(creation_.srq(), fitted->granted, made);
+      for (const std::string& fault : faults)
+        disagree(fmt::format("{}; device: {}; posting: {}", to_string(*fitted), to_string(fitted->tuple, made), fault));
+    }
+  }
+  creation_.destroy();
+  if (judged_) {
+    try_next_larger(wishes, *fitted);
+    if (size == Size::any || draw_.once_in(3)) try_raw(wishes);
+  }
+  ++(disagreed_ ? tally_.disagreed : tally_.agreed);
+}
+
+void Comparison::random_requests(unsigned count) {
+  // Requests that fit refuses or that need too much ring memory are drawn again, up to this many times in all.
+  for (unsigned draws = 0; tally_.tried < count && draws < 40 * count; ++draws)
+    compare(draw_.random(), Size::small);
+}
+
+void Comparison::bounds() {
+  for (const Wishes& wishes : draw_.bounds()) compare(wishes, Size::any);
+}
+
+}  // namespace agreement

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <string>
+
+namespace agreement {
+
+/// Who refused, as the shells of NICs record it (tests/vm/nicshell/README.md). Without shells nobody says.
+class KernelRecord {
+public:
+  KernelRecord();
+  bool there() const noexcept { return there_; }
+  void empty() const;
+  /// The function of the kernel driver's copy that refused since `empty`, `shell`, or `the user-space driver` when
+  /// nothing came as far as the kernel. Empty without shells.
+  std::string who_refused() const;
+
+private:
+  bool there_;
+};
+
+}  // namespace agreement

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "tuple.hpp"
+#include "verbena/contract.hpp"
+
+namespace agreement {
+
+/// What the queues of a new object really take: posted to until they refuse. On a shell nothing ever completes.
+class Posting {
+public:
+  explicit Posting(const verbena::Contract& contract) : contract_(&contract) {}
+  ~Posting();
+  Posting(const Posting&) = delete;
+  Posting& operator=(const Posting&) = delete;
+
+  /// Memory, GID and address handle. Without a GID queue pairs stay in INIT and only receives are posted.
+  bool start(ibv_pd* pd);
+
+  /// What falls short of `granted`, or is taken beyond `returned`; one sentence each. `moved` is false when the device
+  /// leaves the QP below RTS (iWARP).
+  std::vector<std::string> fill(ibv_qp* qp, const Tuple& tuple, const Numbers& granted, const Outcome& made);
+  std::vector<std::string> fill(ibv_srq* srq, const Numbers& granted, const Outcome& made);
+  /// Is one send of that many inline bytes taken?
+  std::optional<bool> takes_inline(ibv_qp* qp, const Tuple& tuple, std::uint32_t bytes);
+
+  unsigned long posted() const noexcept { return posted_; }
+
+private:
+  bool to_rts(ibv_qp* qp, const Tuple& tuple);
+  ibv_ah* address();
+
+  ibv_pd* pd_ = nullptr;
+  const verbena::Contract* contract_;
+  ibv_mr* mr_ = nullptr;
+  ibv_ah* ah_ = nullptr;
+  bool no_ah_ = false;
+  std::vector<char> memory_;
+  std::optional<ibv_gid> gid_;
+  unsigned long posted_ = 0;
+};
+
+}  // namespace agreement

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tuple.hpp"
+#include "verbena/contract.hpp"
+
+namespace agreement {
+
+/// A request as numbers in the order of Tuple, with the floors that it gives.
+struct Wishes {
+  Kind kind = Kind::qp;
+  verbena::QpType type = verbena::QpType::rc;
+  verbena::SendOps ops{};
+  Numbers want{};
+  std::array<std::optional<std::uint32_t>, 5> at_least{};
+};
+
+/// What fit makes of it.
+struct Fitted {
+  Tuple tuple;          ///< what is to be passed
+  Numbers asked{};
+  Numbers granted{};
+  bool adjusted = false;
+  /// Set by a rule, a declared bound or a formula (not by what fit does on every device).
+  std::array<bool, 5> bounded{};
+  std::uint64_t bytes = 0;   ///< ring memory that the rules' formulas expect
+};
+
+/// Empty where fit refuses.
+std::optional<Fitted> fit(const Wishes& wishes, const verbena::Contract& contract);
+/// Ring memory that a tuple would take, as far as a formula knows.
+std::uint64_t bytes_of(const Tuple& tuple, const verbena::Contract& contract);
+std::string to_string(const Fitted& fitted);
+
+/// Seeded wishes, log-uniform up to four times each bound, so that about a third lies beyond it.
+class Draw {
+public:
+  Draw(const verbena::Contract& contract, std::uint64_t seed);
+  Wishes random();
+  /// Each bound of each field at -1, 0 and +1, for every type; the other fields are at their smallest.
+  std::vector<Wishes> bounds() const;
+  /// True once in `n` calls, on average.
+  bool once_in(unsigned n) { return random_() % n == 0; }
+  std::size_t below(std::size_t n) { return random_() % n; }
+
+private:
+  std::uint32_t number(Kind kind, std::size_t index);
+  verbena::SendOps some_ops(verbena::QpType type);
+
+  const verbena::Contract* contract_;
+  std::mt19937_64 random_;
+  std::vector<verbena::QpType> types_;
+};
+
+}  // namespace agreement
