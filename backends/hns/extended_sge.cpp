@@ -16,12 +16,13 @@ constexpr std::uint64_t kWqe = 64, kSge = 16, kSgesInWqe = 2;
 // The extended area takes at least one page of the hardware's own size, whatever the host's page is.
 constexpr std::uint64_t kLeastExtended = 256;
 
-enum Param : std::size_t { kFloor, kReservedRecvSge, kInlineInExtended, kInlineInWqe };
-constexpr std::array<ParamInfo, 4> kParams{{
+enum Param : std::size_t { kFloor, kReservedRecvSge, kInlineInExtended, kInlineInWqe, kInlineBySges };
+constexpr std::array<ParamInfo, 5> kParams{{
     {"floor", 64, 1, 65536, "entries of the smallest queue"},
     {"reserved_recv_sge", 0, 0, 1, "receive SGEs that the driver keeps (1 on HIP08)"},
     {"inline_in_extended", 0, 0, 1, "1: inline bytes beyond the WQE lie in the extended area (HIP09)"},
     {"inline_in_wqe", 32, 0, 64, "inline bytes that a WQE holds itself"},
+    {"inline_by_sges", 0, 0, 1, "1: inline bytes beyond the WQE get the room of the SGEs alone (libraries before 46)"},
 }};
 
 /// Extended SGEs of one WQE. Source: rdma-core providers/hns/hns_roce_u_verbs.c set_ext_sge_param.
@@ -36,7 +37,16 @@ std::uint64_t extended(const JointParams& params, const QueueShape& shape) noexc
   return count == 0 ? 0 : ring::power_of_two(count);
 }
 
-std::uint64_t max_wr(const JointParams&, Queue, const QueueShape&) noexcept {
+/// Most inline bytes where they have no room of their own: what the WQE holds, or on UD, whose WQE holds 8, one SGE.
+/// More SGEs would carry more, but a grant of inline bytes must hold whatever the SGEs are.
+/// Source: rdma-core 44 providers/hns/hns_roce_u_hw_v2.c set_rc_inl, set_ud_inl, fill_ext_sge_inl_data.
+std::uint64_t inline_room(const JointParams& params, const QueueShape& shape) noexcept {
+  if (param(params, kInlineBySges) == 0) return ring::kTop;
+  return shape.type == QpType::ud ? kSge : param(params, kInlineInWqe);
+}
+
+std::uint64_t max_wr(const JointParams& params, Queue queue, const QueueShape& shape) noexcept {
+  if (queue == Queue::send && shape.inline_data > inline_room(params, shape)) return 0;
   return ring::kTop;  // the extended area grows with the queue: SGEs cost memory, not depth
 }
 
@@ -59,6 +69,12 @@ std::string explain(const JointParams& params, Queue queue, const QueueShape& sh
     return says
         .add(FMT_COMPILE("{} receives take a ring of {} entries with {} SGEs each"), wr, entries,
              ring::power_of_two(std::uint64_t{shape.sge} + param(params, kReservedRecvSge)))
+        .text();
+  }
+  if (shape.inline_data > inline_room(params, shape)) {
+    return says
+        .add(FMT_COMPILE("{} inline bytes are refused when they are posted: this library has room for {}"),
+             shape.inline_data, inline_room(params, shape))
         .text();
   }
   return says

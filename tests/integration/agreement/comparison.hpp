@@ -18,6 +18,7 @@ struct Tally {
   unsigned agreed = 0, disagreed = 0;   ///< of those tried
   unsigned raw = 0;                     ///< creations with numbers that fit did not make
   unsigned next_larger = 0;             ///< of those, probes of the next larger value
+  unsigned beyond_declared = 0;         ///< of those, taken although the device declares less
   unsigned filled = 0;                  ///< objects that were posted to until they refused
   unsigned refused_by_driver = 0, refused_by_copy = 0, refused_by_shell = 0, refused_by_kernel = 0;
 };
@@ -35,7 +36,7 @@ public:
   void random_requests(unsigned count);
   void bounds();
   const Tally& tally() const noexcept { return tally_; }
-  unsigned long posted() const noexcept { return posting_.posted(); }
+  const Posting& posting() const noexcept { return posting_; }
 
 private:
   enum class Size : std::uint8_t { small, any };
@@ -45,6 +46,8 @@ private:
   void try_raw(const Wishes& wishes);
   void try_next_larger(const Wishes& wishes, const Fitted& fitted);
   Outcome create(const Tuple& tuple);
+  /// Taken, with as much of that number as was wanted, and no nonsense beside it.
+  bool usable(const Tuple& tuple, std::size_t index, std::uint32_t wanted, const Outcome& made);
   void disagree(const std::string& text);
 
   const verbena::Device& device_;

@@ -77,24 +77,29 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
   const agreement::Tally& all = comparison.tally();
   const double share = random.tried != 0 ? 100.0 * random.adjusted / random.tried : 0.0;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  std::printf("%s: seed %llu: %u random requests created (%.0f%% adjusted), %u at bounds; %u refused by fit, "
-              "%u over the ring budget, %u host ENOMEM; %u disagreements\n",
-              name.c_str(), static_cast<unsigned long long>(options.seed), random.tried, share,
-              all.tried - random.tried, all.refused_by_fit, all.over_budget, all.host_enomem, all.disagreed);
+  std::printf(
+      "%s: seed %llu: %u random requests created (%.0f%% adjusted), %u at bounds; %u refused by fit, "
+      "%u over the ring budget, %u host ENOMEM; %u disagreements\n",
+      name.c_str(), static_cast<unsigned long long>(options.seed), random.tried, share, all.tried - random.tried,
+      all.refused_by_fit, all.over_budget, all.host_enomem, all.disagreed);
   if (judged)
-    std::printf("table: %s | rdma-core %s | tuples %u | agreed %u | disagreed %u | raw creations %u (%u of them the next "
-                "larger value) | filled %u with %lu posts | refused by the user-space driver %u, the kernel driver's "
-                "copy %u, the shell %u | %.0f s\n",
-                wanted.c_str(), device->id().rdma_core.c_str(), all.tried, all.agreed, all.disagreed, all.raw,
-                all.next_larger, all.filled, comparison.posted(), all.refused_by_driver, all.refused_by_copy,
-                all.refused_by_shell, seconds);
+    std::printf(
+        "table: %s | rdma-core %s | tuples %u | agreed %u | disagreed %u | raw creations %u (%u the next larger "
+        "value, %u taken beyond what is declared) | filled %u with %lu posts (%u taken beyond what was returned) | "
+        "refused by the user-space driver %u, "
+        "the kernel driver's "
+        "copy %u, the shell %u | %.0f s\n",
+        wanted.c_str(), device->id().rdma_core.c_str(), all.tried, all.agreed, all.disagreed, all.raw, all.next_larger,
+        all.beyond_declared, all.filled, comparison.posting().posted(), comparison.posting().surplus(),
+        all.refused_by_driver, all.refused_by_copy, all.refused_by_shell, seconds);
   std::fflush(stdout);
   if (random.tried < options.count) {
     std::printf("agreement: only %u of %u requests could be drawn within the ring budget\n", random.tried,
                 options.count);
     return 1;
   }
-  if (share < 40.0) {
+  // Shells are asked more of each request, so that few adjusted ones are enough.
+  if (share < 40.0 && !judged) {
     std::printf("agreement: only %.0f%% of the requests were adjusted; the draw is too tame to show anything\n", share);
     return 1;
   }

@@ -2,8 +2,10 @@
 #include "model_creation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "formula.hpp"
 #include "verbena/errno_family.hpp"
@@ -58,20 +60,30 @@ Outcome refused(int error) {
   return outcome;
 }
 
-/// Overhead depends on the type, or on the opcodes where the driver knows them.
-std::string overhead_key(const Tuple& tuple) {
-  if (tuple.ops.is_all() || tuple.type == QpType::ud) return std::string{name(tuple.type)};
-  constexpr std::uint64_t atomics = SendOps::kCompareSwap | SendOps::kFetchAdd;
-  constexpr std::uint64_t plain = SendOps::kSend | SendOps::kSendWithImm | SendOps::kSendWithInv | SendOps::kRdmaWrite |
-                                  SendOps::kRdmaWriteWithImm | SendOps::kRdmaRead;
-  if ((tuple.ops.bits & ~(atomics | plain)) != 0) return {};
-  return (tuple.ops.bits & atomics) != 0 ? "atomics" : "send_write_read";
-}
-
 Value by_type(const Part& queue, std::string_view key, const std::string& type) {
   const Node* node = queue.node(key);
   if (node == nullptr) return 0;
   return node->is_map() ? queue.value(node->find(type)) : queue.value(node);
+}
+
+/// Bytes before the SGEs: by type, or by the opcodes where the driver knows them. Empty for opcodes of no group.
+Value overhead(const Part& queue, const Tuple& tuple) {
+  const Node* node = queue.node("overhead");
+  if (node == nullptr || !node->is_map() || tuple.ops.is_all() || tuple.type == QpType::ud)
+    return by_type(queue, "overhead", std::string{name(tuple.type)});
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 3> groups{
+      {{"send", SendOps::kSend | SendOps::kSendWithImm | SendOps::kSendWithInv},
+       {"write_read", SendOps::kRdmaWrite | SendOps::kRdmaWriteWithImm | SendOps::kRdmaRead},
+       {"atomics", SendOps::kCompareSwap | SendOps::kFetchAdd}}};
+  std::uint64_t left = tuple.ops.bits;
+  Value most = 0;
+  for (const auto& [group, bits] : groups) {
+    if ((tuple.ops.bits & bits) == 0) continue;
+    const Value one = queue.value(node->find(group));
+    most = most && one ? Value{std::max(*most, *one)} : std::nullopt;
+    left &= ~bits;
+  }
+  return left == 0 ? most : std::nullopt;
 }
 
 /// Size of one work request: the first class that neither SGEs nor inline bytes exceed.
@@ -92,17 +104,20 @@ struct QueueNumbers {
 
 /// One queue of a QP, or an SRQ: an errno of a refusal (0: the model names none), or what is written back.
 struct QueueOutcome {
+  bool known = true;
   bool taken = false;
   int error = 0;
   Value wr, sge, inline_data;
 };
 
-bool above(Value number, Value bound) { return number && bound && *number > *bound; }
+bool above(Value number, Value bound) {
+  return number && bound && *number > *bound;
+}
 
 QueueOutcome predict_queue(Part queue, const QueueNumbers& asked, const Tuple& tuple, int over) {
   QueueOutcome outcome;
   outcome.error = over;
-  const Value least = queue.value("min"), least_sges = queue.value("sge_min");
+  const Value least = queue.value("min"), least_sges = by_type(queue, "sge_min", std::string{name(tuple.type)});
   if (asked.wr == 0 && least && *least > 0) {
     if (queue.has("zero")) outcome.error = queue.error("zero");
     return outcome;
@@ -111,9 +126,14 @@ QueueOutcome predict_queue(Part queue, const QueueNumbers& asked, const Tuple& t
   queue.set("sge", asked.sge);
   queue.set("inline", asked.inline_data);
   if (above(asked.wr, queue.value("max")) || above(asked.sge, queue.value("sge_max"))) return outcome;
-  if (asked.wr > 0 && least_sges && asked.sge < *least_sges) return outcome;
+  if (asked.wr > 0 && least_sges && asked.sge < *least_sges) {
+    const Node* zero = queue.node("sge_zero");
+    if (zero != nullptr) outcome.error = queue.error("sge_zero");
+    outcome.known = zero == nullptr || zero->scalar != "unknown";
+    return outcome;
+  }
   queue.set("size", class_size(queue, asked.sge + queue.value("sge_extra").value_or(0), asked.inline_data));
-  queue.set("overhead", by_type(queue, "overhead", overhead_key(tuple)));
+  queue.set("overhead", overhead(queue, tuple));
   queue.set("sge_in_wqe", by_type(queue, "sge_in_wqe", std::string{name(tuple.type)}));
   for (const std::string_view key : {"wqe", "bytes", "extended", "ring"})
     if (queue.has(key)) queue.set(key, queue.value(key));
@@ -160,6 +180,7 @@ std::optional<Outcome> ModelCreation::predict_srq(std::uint32_t depth, std::uint
   const Part part(node, *caps_);
   Tuple tuple;
   const QueueOutcome queue = predict_queue(part, {depth, sges, 0}, tuple, part.error("over"));
+  if (!queue.known) return std::nullopt;
   if (!queue.taken) return refused(queue.error);
   Outcome outcome;
   outcome.taken = true;
@@ -190,6 +211,7 @@ std::optional<Outcome> ModelCreation::predict_qp(const Tuple& tuple) const {
       predict_queue(Part(qp.node("send"), *caps_), {passed[kSendWr], passed[kSendSge], inline_data}, tuple, over);
   const QueueOutcome recv =
       predict_queue(Part(qp.node("recv"), *caps_), {passed[kRecvWr], passed[kRecvSge], 0}, tuple, over);
+  if (!send.known || !recv.known) return std::nullopt;
   if (!send.taken) return refused(send.error);
   if (!recv.taken) return refused(recv.error);
   Outcome outcome;

@@ -24,14 +24,16 @@ public:
   /// Memory, GID and address handle. Without a GID queue pairs stay in INIT and only receives are posted.
   bool start(ibv_pd* pd);
 
-  /// What falls short of `granted`, or is taken beyond `returned`; one sentence each. `moved` is false when the device
-  /// leaves the QP below RTS (iWARP).
+  /// What falls short of `granted`; one sentence each. A QP that the device leaves below RTS (iWARP) gets receives
+  /// only.
   std::vector<std::string> fill(ibv_qp* qp, const Tuple& tuple, const Numbers& granted, const Outcome& made);
   std::vector<std::string> fill(ibv_srq* srq, const Numbers& granted, const Outcome& made);
   /// Is one send of that many inline bytes taken?
   std::optional<bool> takes_inline(ibv_qp* qp, const Tuple& tuple, std::uint32_t bytes);
 
   unsigned long posted() const noexcept { return posted_; }
+  /// Work requests with more SGEs or inline bytes than creation returned, which were taken all the same.
+  unsigned surplus() const noexcept { return surplus_; }
 
 private:
   bool to_rts(ibv_qp* qp, const Tuple& tuple);
@@ -45,6 +47,7 @@ private:
   std::vector<char> memory_;
   std::optional<ibv_gid> gid_;
   unsigned long posted_ = 0;
+  unsigned surplus_ = 0;
 };
 
 }  // namespace agreement

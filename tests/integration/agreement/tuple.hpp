@@ -14,8 +14,8 @@ namespace agreement {
 
 enum class Kind : std::uint8_t { qp, cq, srq };
 
-/// The numbers in the order of verbs: for a QP send and receive depth, send and receive SGEs, inline bytes; for a CQ its
-/// depth; for an SRQ depth and SGEs.
+/// The numbers in the order of verbs: for a QP send and receive depth, send and receive SGEs, inline bytes; for a CQ
+/// its depth; for an SRQ depth and SGEs.
 using Numbers = std::array<std::uint32_t, 5>;
 enum : std::size_t { kSendWr, kRecvWr, kSendSge, kRecvSge, kInline };
 enum : std::size_t { kDepth, kSges };

@@ -21,7 +21,7 @@ void note_bounds(const Grant& grant, Fitted& fitted) {
   fitted.adjusted = !grant.adjustments.empty();
   for (const Adjustment& each : grant.adjustments)
     for (std::size_t i = 0; i < fitted.tuple.count(); ++i)
-      if (each.field == name(field_of(fitted.tuple.kind, i))) fitted.bounded[i] = each.by.set_by != SetBy::request;
+      if (each.field == name(field_of(fitted.tuple.kind, i))) fitted.changed_by[i] = each.by;
 }
 
 void take(const FieldGrant& field, std::size_t i, Fitted& fitted) {

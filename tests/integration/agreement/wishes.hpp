@@ -10,6 +10,7 @@
 
 #include "tuple.hpp"
 #include "verbena/contract.hpp"
+#include "verbena/provenance.hpp"
 
 namespace agreement {
 
@@ -28,8 +29,8 @@ struct Fitted {
   Numbers asked{};
   Numbers granted{};
   bool adjusted = false;
-  /// Set by a rule, a declared bound or a formula (not by what fit does on every device).
-  std::array<bool, 5> bounded{};
+  /// Who changed a number: a rule, also one that chose a formula, or the device's own declaration.
+  std::array<std::optional<verbena::Provenance>, 5> changed_by{};
   std::uint64_t bytes = 0;   ///< ring memory that the rules' formulas expect
 };
 
@@ -48,6 +49,7 @@ public:
   std::vector<Wishes> bounds() const;
   /// True once in `n` calls, on average.
   bool once_in(unsigned n) { return random_() % n == 0; }
+  const std::vector<verbena::QpType>& types() const noexcept { return types_; }
   std::size_t below(std::size_t n) { return random_() % n; }
 
 private:
