@@ -41,6 +41,11 @@ TEST(HnsExtendedSge, InlineBytesOfHip09LieWithTheExtendedSges) {
   const Formula hip09("hns_extended_sge", {{"floor", 64}, {"inline_in_extended", 1}, {"inline_in_wqe", 32}});
   EXPECT_EQ(hip09.ring_bytes(Queue::send, shape(1, 32), 1024), 1024U * 64U);
   EXPECT_GT(hip09.ring_bytes(Queue::send, shape(1, 1024), 1024), 1024U * 64U + 65535U * 16U);
+
+  const Formula old_library("hns_extended_sge", {{"inline_by_sges", 1}});
+  EXPECT_GT(old_library.max_wr(Queue::send, shape(1, 32)), 0U);
+  EXPECT_EQ(old_library.max_wr(Queue::send, shape(1, 33)), 0U);
+  EXPECT_EQ(old_library.max_wr(Queue::send, shape(64, 33)), 0U) << "whatever the SGEs are";
 }
 
 TEST(WqeUnits, CountsWhatTheTableSays) {

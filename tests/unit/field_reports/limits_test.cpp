@@ -232,7 +232,7 @@ TEST(FieldReport, F25InlineBytesAloneNeverFailARequest) {
 
 // F31 (linux-rdma 79bc1cc37): hns keeps inline bytes in the places of SGEs, so that the two are one limit.
 TEST(FieldReport, F31OnKunpengInlineBytesAndSgesShareTheirPlaces) {
-  const Contract nic = contract("hip09");
+  const Contract nic = contract("hip09@rdma-core-55");
   const auto largest = fit(rc(64, 64, 2, 1, 1024), nic);
   ASSERT_TRUE(largest) << to_string(largest.error());
   EXPECT_EQ(largest->grant.max_inline_data().granted, 1024U);
@@ -241,6 +241,13 @@ TEST(FieldReport, F31OnKunpengInlineBytesAndSgesShareTheirPlaces) {
   ASSERT_TRUE(both) << to_string(both.error());
   EXPECT_EQ(both->grant.max_send_sge().granted, 64U);
   EXPECT_EQ(both->grant.max_inline_data().granted, 1024U) << "the larger of the two is what counts, not their sum";
+
+  // Libraries before rdma-core 46 grant as much, and refuse it when it is posted.
+  const auto old_library = fit(rc(64, 64, 2, 1, 1024), contract("hip09"));
+  ASSERT_TRUE(old_library) << to_string(old_library.error());
+  EXPECT_EQ(old_library->grant.max_inline_data().granted, 32U);
+  ASSERT_EQ(old_library->grant.adjustments.size(), 1U);
+  EXPECT_EQ(old_library->grant.adjustments[0].by.rule, "hns-hip09-inline-library");
 }
 
 }  // namespace
