@@ -197,6 +197,7 @@ void check_models(const QuirkSet& set, const std::vector<Model>& models, std::ve
 
 std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegistry& registry) {
   std::vector<Layer> layers;
+  layers.reserve(options.layers.size());
   for (const LayerSource& source : options.layers)
     layers.push_back(quirks::read_layer(source, options.privileged, registry));
   std::vector<Rule> rules = quirks::merge_layers(layers);
@@ -208,6 +209,7 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
   const std::vector<std::string_view> case_names(cases.begin(), cases.end());
   const auto models = models_with_variants();
   std::vector<std::string_view> ids;
+  ids.reserve(rules.size());
   for (const Rule& rule : rules) ids.push_back(rule.summary.id);
 
   for (std::size_t i = 0; i < rules.size(); ++i) {

@@ -112,7 +112,8 @@ TEST(FieldReport, F05NoSafetyBoundIsEverPassed) {
   unsigned bounds = 0;
   for (const std::string& base : builtin_models()) {
     std::vector<std::string> names{base};
-    for (const std::string& variant : model(base).variants) names.push_back(base + "@" + variant);
+    for (const std::string& variant : model(base).variants)
+      names.push_back(std::string(base).append("@").append(variant));
     for (const std::string& name : names) {
       const Contract nic = contract(name);
       for (const Field field :
