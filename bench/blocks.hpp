@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -31,14 +32,15 @@ inline double median(std::vector<std::int64_t> values) {
                                 : static_cast<double>(values[middle - 1] + values[middle]) / 2;
 }
 
-/// What reading the clock twice costs by itself.
-inline std::int64_t clock_cost() {
+/// What reading a clock twice costs by itself.
+template <class Clock>
+std::int64_t clock_cost(Clock clock) {
   std::vector<std::int64_t> costs;
   for (int i = 0; i < 101; ++i) {
-    const std::int64_t start = now_ns();
-    costs.push_back(now_ns() - start);
+    const std::int64_t start = clock();
+    costs.push_back(clock() - start);
   }
-  return static_cast<std::int64_t>(median(costs));
+  return static_cast<std::int64_t>(median(std::move(costs)));
 }
 
 /// One side of a comparison: the samples of each block, the first block left out by summaries.

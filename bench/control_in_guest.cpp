@@ -178,7 +178,7 @@ void verbena_round(const Device& device, const Pd& pd, const Path& path, Clock t
 }
 
 int measure(const char* name, const Device& device, const Pd& pd, const Path& path) {
-  const std::int64_t clock = bench::clock_cost();
+  const std::int64_t clock = bench::clock_cost(bench::now_ns);
   bench::Side raw[kCalls], ours[kCalls];
   for (int block = 0; block < kBlocks; ++block) {
     for (int call = 0; call < kCalls; ++call) raw[call].next_block(), ours[call].next_block();
