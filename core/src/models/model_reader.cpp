@@ -235,6 +235,15 @@ Result<Model> load_model(std::string_view name_or_path) {
   if (base.find('/') != std::string_view::npos || base.ends_with(".yaml")) {
     std::error_code error;
     const std::string path{base};
+    // A FIFO would be waited for, and a device never ends.
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+      Error failure;
+      failure.kind = ErrorKind::io;
+      failure.by.file = path;
+      failure.text = fmt::format("{}: the model cannot be read: it is no regular file", path);
+      return Failure(std::move(failure));
+    }
     const auto size = std::filesystem::file_size(path, error);
     std::ifstream stream(path, std::ios::binary);
     if (error || !stream) {

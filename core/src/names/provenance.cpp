@@ -50,7 +50,11 @@ std::string to_string(const Provenance& provenance) {
   std::string line{in_words(provenance.set_by)};
   auto out = std::back_inserter(line);
   if (!provenance.rule.empty()) fmt::format_to(out, " {}", provenance.rule);
-  if (!provenance.file.empty()) fmt::format_to(out, " [{}:{}]", provenance.file, provenance.line);
+  if (!provenance.file.empty() && provenance.line > 0) {
+    fmt::format_to(out, " [{}:{}]", provenance.file, provenance.line);
+  } else if (!provenance.file.empty()) {
+    fmt::format_to(out, " [{}]", provenance.file);
+  }
   if (!provenance.reason.empty()) fmt::format_to(out, ": {}", provenance.reason);
   if (!provenance.source.empty()) fmt::format_to(out, " — {}", provenance.source);
   return line;

@@ -16,9 +16,9 @@ constexpr names::WordTable<11> kErrorKinds{"invalid_request", "limit",     "unsu
                                            "timeout",         "bad_table", "io"};
 static_assert(names::word_of(kErrorKinds, ErrorKind::io) == "io");
 
+/// A file alone is the one that could not be used, which the text names; no device has said a word.
 bool says_anything(const Provenance& by) noexcept {
-  return by.set_by != SetBy::declared || !by.rule.empty() || !by.file.empty() || !by.reason.empty() ||
-         !by.source.empty();
+  return by.set_by != SetBy::declared || !by.rule.empty() || !by.reason.empty() || !by.source.empty();
 }
 
 }  // namespace

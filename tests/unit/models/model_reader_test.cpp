@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -228,6 +230,18 @@ TEST(LoadModel, AFileThatIsTooLargeIsNotReadIn) {
   std::filesystem::remove(path);
   ASSERT_FALSE(model);
   EXPECT_THAT(model.error().text, HasSubstr("52428800 bytes"));
+}
+
+TEST(LoadModel, AFifoIsRefusedInsteadOfWaitedFor) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "verbena_model_fifo.yaml";
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto model = load_model(path.string());
+  std::filesystem::remove(path);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, ErrorKind::io);
+  EXPECT_THAT(to_string(model.error()),
+              AllOf(HasSubstr("no regular file"), testing::Not(HasSubstr("the device's own"))));
 }
 
 TEST(LoadModel, ADirectoryIsRefused) {
