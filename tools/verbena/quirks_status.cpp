@@ -30,7 +30,7 @@ int status(bool json) {
   Table table({"layer", "path", "state", "version", "rules", "skipped", "disabled"});
   int code = kOk;
   for (const verbena::LayerReport& layer : (*quirks)->layers()) {
-    if (layer.present && !layer.loaded) code = kFinding;
+    if (!layer.loaded && (layer.present || !layer.findings.empty())) code = kFinding;
     table.row({std::string(name(layer.kind)), layer.path.empty() ? "(in the library)" : layer.path, state(layer),
                layer.version, fmt::format("{}", layer.rules), fmt::format("{}", layer.skipped),
                fmt::format("{}", layer.disabled)});

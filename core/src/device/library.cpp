@@ -13,8 +13,8 @@ using LibraryState = Library::State;
 
 void report_layers(const LibraryState& library, const QuirkSet& rules) {
   for (const LayerReport& layer : rules.layers()) {
-    if (layer.loaded || !layer.present) continue;
-    const std::string first = layer.findings.empty() ? std::string() : to_string(layer.findings.front());
+    if (layer.loaded || layer.findings.empty()) continue;
+    const std::string first = to_string(layer.findings.front());
     library.log(LogLevel::warn, "", fmt::format("quirk layer {} is not in force: {}", layer.path, first));
   }
 }

@@ -270,8 +270,8 @@ Layer read_layer(const LayerSource& source, bool privileged, const BackendRegist
     }
     if (!layer.report.present && source.kind == LayerKind::env)
       layer.report.findings.push_back(about(source.path,
-                                            "named in VERBENA_QUIRKS, but there is no such file or "
-                                            "directory"));
+                                            "is named as a layer (VERBENA_QUIRKS, quirks.path or a caller's own), but "
+                                            "there is no such file or directory"));
   }
   layer.report.rules = layer.rules.size();
   layer.report.loaded = layer.report.present && !has_error(layer.report.findings);

@@ -103,8 +103,15 @@ void check_pair(const Rule& left, const Rule& right, std::vector<Finding>& findi
     }
 }
 
+/// Whether it is turned on and not skipped.
+bool in_force(const Rule& rule) {
+  return rule.summary.enabled && rule.summary.requires_features.empty();
+}
+
 void check_shadowed(const Rule& rule, const Rule& other, std::vector<Finding>& findings) {
   if (rule.loosens || other.loosens || !quirks::covers(other, rule)) return;
+  // That is what a later layer is for.
+  if (other.layer > rule.layer) return;
   // Of two equal rules the later one by id is the superfluous one, and not both.
   if (quirks::covers(rule, other) && rule.summary.id < other.summary.id) return;
   findings.push_back(about(rule, FindingLevel::warning,
@@ -236,9 +243,9 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
       const bool site = rule.layer == LayerKind::etc || rule.layer == LayerKind::run || rule.layer == LayerKind::env;
       findings.push_back(about(rule, site ? FindingLevel::note : FindingLevel::error, "matches no known model"));
     }
-    if (!rule.summary.enabled) continue;
+    if (!in_force(rule)) continue;
     for (std::size_t j = 0; j < rules.size(); ++j) {
-      if (i == j || !rules[j].summary.enabled) continue;
+      if (i == j || !in_force(rules[j])) continue;
       if (j < i) check_pair(rules[j], rule, findings);
       check_shadowed(rule, rules[j], findings);
     }

@@ -233,6 +233,7 @@ Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
       error.by.file = first->file;
       error.by.line = first->line;
       error.by.rule = first->rule;
+      if (!first->rule.empty()) error.by.set_by = SetBy::rule;
     }
     return Failure(std::move(error));
   }

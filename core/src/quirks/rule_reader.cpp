@@ -191,9 +191,9 @@ void read_provenance(const yaml::Node& node, Rule& rule, Reporter& report) {
     return value;
   };
   if (const auto* value = need("because", "an operator must understand why"))
-    if (const auto* word = report.word(*value, "because")) summary.by.reason = *word;
+    summary.by.reason = report.sentence(*value, "because");
   if (const auto* value = need("source", "a fact without a source is none"))
-    if (const auto* word = report.word(*value, "source")) summary.by.source = *word;
+    summary.by.source = report.sentence(*value, "source");
   if (const auto* value = need("evidence", "one of measured, driver-source, vendor-doc, field-report, claim"))
     if (const auto index = report.choice(*value, "evidence", kEvidence))
       summary.by.evidence = static_cast<Evidence>(*index);
@@ -211,10 +211,8 @@ void read_provenance(const yaml::Node& node, Rule& rule, Reporter& report) {
     else
       summary.enabled = *flag;
   }
-  if (const auto* value = node.find("for"))
-    if (const auto* word = report.word(*value, "for")) summary.speaks_for = *word;
-  if (const auto* value = node.find("against"))
-    if (const auto* word = report.word(*value, "against")) summary.speaks_against = *word;
+  if (const auto* value = node.find("for")) summary.speaks_for = report.sentence(*value, "for");
+  if (const auto* value = node.find("against")) summary.speaks_against = report.sentence(*value, "against");
   if (summary.by.evidence == Evidence::claim && (!node.find("for") || !node.find("against")))
     report.error(node.at, "a claim says what speaks 'for' and 'against' it");
 
@@ -273,6 +271,12 @@ const std::string* Reporter::word(const yaml::Node& node, std::string_view key) 
   if (node.is_scalar() && !node.scalar.empty()) return &node.scalar;
   error(node.at, fmt::format("found {} for '{}'; allowed is a word or sentence", yaml::describe(node), key));
   return nullptr;
+}
+
+std::string Reporter::sentence(const yaml::Node& node, std::string_view key) {
+  std::string line = node.is_scalar() ? yaml::one_line(node.scalar) : std::string{};
+  if (line.empty()) error(node.at, fmt::format("found {} for '{}'; allowed is a sentence", yaml::describe(node), key));
+  return line;
 }
 
 std::optional<std::size_t> Reporter::choice(const yaml::Node& node, std::string_view key,

@@ -29,6 +29,8 @@ public:
   std::vector<std::string> words(const yaml::Node& node, std::string_view key);
   /// A scalar; null with an error when it is none.
   const std::string* word(const yaml::Node& node, std::string_view key);
+  /// A sentence on one line, however it is broken in the file; empty, and an error, when it is none.
+  std::string sentence(const yaml::Node& node, std::string_view key);
   /// One of these words; an error with all of them and the nearest otherwise.
   std::optional<std::size_t> choice(const yaml::Node& node, std::string_view key,
                                     std::span<const std::string_view> allowed);

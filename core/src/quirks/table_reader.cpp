@@ -62,7 +62,7 @@ void read_header(const yaml::Node& root, Table& table, std::vector<std::string>&
     report.error(schema->at, fmt::format("schema {}; this version reads schema 1", yaml::describe(*schema)));
   if (const yaml::Node* version = root.find("version")) {
     if (version->is_scalar())
-      table.version = version->scalar;
+      table.version = yaml::one_line(version->scalar);
     else
       report.error(version->at, fmt::format("found {} for 'version'; allowed is a word", yaml::describe(*version)));
   }

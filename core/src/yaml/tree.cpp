@@ -142,6 +142,18 @@ public:
 
 }  // namespace
 
+namespace {
+
+/// So much of a value as tells which one is meant.
+std::string shortened(const std::string& text) {
+  std::size_t end = 80;
+  if (text.size() <= end) return text;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace
+
 const Node* Node::find(std::string_view key) const noexcept {
   const auto found =
       std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first.scalar == key; });
@@ -154,8 +166,26 @@ Finding error_at(std::string_view file, Place at, std::string text) {
   finding.file = std::string{file};
   finding.line = at.line;
   finding.column = at.column;
-  finding.text = std::move(text);
+  finding.text = one_line(text);
   return finding;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  line.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    const bool upper_control = byte == 0xc2U && next >= 0x80U && next < 0xa0U;  // U+0080 to U+009f
+    if (upper_control) ++i;
+    if (byte > 0x20U && byte != 0x7fU && !upper_control) {
+      line += text[i];
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  if (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
 }
 
 std::string describe(const Node& node) {
@@ -163,7 +193,7 @@ std::string describe(const Node& node) {
     case Node::Kind::null:
       return "nothing";
     case Node::Kind::scalar:
-      return fmt::format("'{}'", node.scalar);
+      return fmt::format("'{}'", shortened(node.scalar));
     case Node::Kind::map:
       return "a map";
     case Node::Kind::sequence:

@@ -57,6 +57,9 @@ tl::expected<Node, Finding> parse(std::string_view text, std::string_view file, 
 /// `a word`, `a number`, `a map`, `a list`: what was found, for messages.
 std::string describe(const Node& node);
 
+/// The text on one line that a terminal or a log can be given: control characters are blanks, and blanks are one.
+std::string one_line(std::string_view text);
+
 /// A finding of level error at that place.
 Finding error_at(std::string_view file, Place at, std::string text);
 

@@ -72,6 +72,20 @@ TEST(Lint, FindsARuleThatAnotherMakesSuperfluous) {
   EXPECT_THAT(findings, Contains(says(FindingLevel::warning, "changes nothing: wide")));
 }
 
+TEST(Lint, ASiteMayTightenWhatIsShippedWithoutAFinding) {
+  const auto findings =
+      lint({layer(LayerKind::builtin, table({rule("shipped", "on: qp, limit: {max_inline_data: {max: 101}}")})),
+            layer(LayerKind::etc, table({rule("ours", "on: qp, limit: {max_inline_data: {max: 64}}")}))});
+  EXPECT_THAT(findings, Not(Contains(says(FindingLevel::warning, "changes nothing"))));
+}
+
+TEST(Lint, ARuleThatThisVersionSkipsIsANoteAndNoMore) {
+  const auto findings = lint_rules({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}"),
+                                    rule("b", "on: qp, requires: [later], limit: {max_inline_data: {most: 64}}")});
+  EXPECT_THAT(findings, Contains(says(FindingLevel::note, "is skipped")));
+  for (const Finding& finding : findings) EXPECT_EQ(finding.level, FindingLevel::note) << to_string(finding);
+}
+
 TEST(Lint, FindsARuleThatMatchesOnlyWhereItIsFixed) {
   RuleText late = rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, match: {kernel: '>=6.9'}");
   late.until = "kernel >= 6.8";

@@ -41,6 +41,22 @@ TEST(QuirkSet, NarrowsADomainAndSaysWhoDidAtWhichLine) {
   EXPECT_EQ(made.quirks_hash(), (*set)->hash());
 }
 
+TEST(QuirkSet, AReasonIsOneLineThatATerminalCanBeGivenHoweverItIsWritten) {
+  const auto reason_of = [](const std::string& because) {
+    std::string text = table({{.id = "a"}});
+    const std::string plain = "because: The device says so.";
+    text.replace(text.find(plain), plain.size(), "because: " + because);
+    const auto set = load({layer(LayerKind::builtin, text)});
+    return set && !(*set)->rules().empty() ? (*set)->rules()[0].by.reason : std::string("(refused)");
+  };
+  EXPECT_EQ(reason_of(R"("one\ntwo\n")"), "one two");
+  EXPECT_EQ(reason_of(R"("red \e[31m\x9b31m\x7f end")"), "red [31m 31m end");
+  EXPECT_EQ(reason_of(R"("\n ")"), "(refused)");
+  const auto findings = lint({layer(LayerKind::builtin, "schema: 1\n\"a\\e[31m\": 1\n")});
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].text.find('\x1b'), std::string::npos) << findings[0].text;
+}
+
 TEST(QuirkSet, TheTighterOfTwoRulesHolds) {
   const auto set = load({layer(LayerKind::etc, table({inline_at_most("a", 101), inline_at_most("b", 64)}))});
   ASSERT_TRUE(set);
