@@ -79,7 +79,11 @@ std::string refusal(const Known& known, std::string_view value) {
 /// The site file in two levels: `fit: {beyond_declared: forbid}`.
 Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::exists(path, error)) {
+    // Not there is one thing, not allowed to look another.
+    if (error) return bad_setting(fmt::format("{}: cannot be looked at: {}", path, error.message()), path);
+    return {};
+  }
   const auto size = std::filesystem::file_size(path, error);
   if (error) return bad_setting(fmt::format("{}: cannot be read: {}", path, error.message()), path);
   if (size > yaml::Limits{}.bytes)

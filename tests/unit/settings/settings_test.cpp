@@ -154,6 +154,13 @@ TEST_F(SettingsTest, ASiteFileThatIsTooLargeIsRefused) {
   EXPECT_THAT(loaded.error().text, HasSubstr("52428800 bytes"));
 }
 
+TEST_F(SettingsTest, ASiteFileThatCannotBeLookedAtIsNotOneThatIsNotThere) {
+  std::filesystem::create_symlink(path_, path_);
+  const auto loaded = load();
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().text, HasSubstr("cannot be looked at"));
+}
+
 TEST_F(SettingsTest, ADirectoryInPlaceOfTheSiteFileIsAnError) {
   std::filesystem::create_directory(path_);
   const auto loaded = load();
