@@ -83,7 +83,7 @@ struct verbena_options {
   int tables;          /**< enum verbena_tables */
   int strict;          /**< not 0: a table that cannot be used is VERBENA_BAD_TABLE, not a layer left out */
   int beyond_declared; /**< enum verbena_beyond_declared */
-  int reserved;
+  int reserved;        /**< 0 */
   const char* const* layers; /**< table files or directories of them, laid over `tables` in this order */
   size_t layer_count;
   /** Called on the calling thread; must not call back into this library. NULL: silence. */
@@ -131,7 +131,8 @@ struct verbena_qp_options {
 };
 
 /** Fits attr->cap into the contract: afterwards it holds what must be passed to ibv_create_qp. What the caller can
- * count on (which may be less than is passed) is in the report. Types RC, UC and UD. */
+ * count on (which may be less than is passed) is in the report. Types RC, UC and UD; attr->qp_type changes only where
+ * options->substitutes lets an RC queue pair stand in, which the report then tells. */
 VERBENA_API int verbena_fit_qp(const struct verbena_contract* contract, struct ibv_qp_init_attr* attr,
                                const struct verbena_qp_options* options, struct verbena_report** report);
 

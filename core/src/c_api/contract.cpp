@@ -65,6 +65,7 @@ Result<Library> make_library(const verbena_options& options) {
   if (options.beyond_declared < VERBENA_BEYOND_AS_SITE || options.beyond_declared > VERBENA_BEYOND_FORBID) {
     return Failure(invalid("beyond_declared", "beyond_declared is not a value of enum verbena_beyond_declared"));
   }
+  if (options.reserved != 0) return Failure(invalid("reserved", "reserved must be 0"));
   Result<LoadedSettings> settings = settings_for(options);
   if (!settings) return Failure(settings.error());
   Result<std::vector<LayerSource>> layers = layers_for(options, *settings);

@@ -93,6 +93,8 @@ int fit_qp(const verbena_contract* contract, Attr* attr, std::uint64_t attr_ops,
   if (!fitted) return fail(fitted.error(), report);
   const QpGrant& grant = fitted->grant;
   succeed(grant.fields, grant, report);
+  // An RC queue pair that stands in is what has to be created, so that is what is asked for.
+  if (grant.type == QpType::rc) attr->qp_type = IBV_QPT_RC;
   attr->cap = ibv_qp_cap{.max_send_wr = grant.max_send_wr().passed,
                          .max_recv_wr = grant.max_recv_wr().passed,
                          .max_send_sge = grant.max_send_sge().passed,

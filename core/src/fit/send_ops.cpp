@@ -27,11 +27,27 @@ constexpr std::array<Op, 12> kOps{{
     {SendOps::kFlush, Feature::flush, true, false, false},
     {SendOps::kAtomicWrite, Feature::atomic_write, true, false, false},
 }};
+/// IBV_QP_EX_WITH_TSO: no feature of a contract, but verbs' own.
+constexpr std::uint64_t kTso = std::uint64_t{1} << 10U;
+
+constexpr std::uint64_t known_to_verbs() noexcept {
+  std::uint64_t bits = kTso;
+  for (const Op& op : kOps) bits |= op.bit;
+  return bits;
+}
 
 }  // namespace
 
 std::optional<Error> check_send_ops(const QpRequest& request, const Contract& contract) {
   if (request.ops.is_all()) return std::nullopt;
+  if (const std::uint64_t strange = request.ops.bits & ~known_to_verbs(); strange != 0) {
+    Error error;
+    error.kind = ErrorKind::invalid_request;
+    error.field = "send_ops";
+    error.by.set_by = SetBy::request;
+    error.text = fmt::format("{:#x} is no bit of IBV_QP_EX_WITH_*", strange);
+    return error;
+  }
   for (const Op& op : kOps) {
     if ((request.ops.bits & op.bit) == 0) continue;
     const bool known = request.type == QpType::rc ? op.rc : request.type == QpType::uc ? op.uc : op.ud;

@@ -2,6 +2,8 @@
 // The promises of verbena.h; what is tested is written in C, in plain_c.c.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +20,7 @@ int c_the_extended_form_reads_the_declared_operations(void);
 int c_a_contract_answers_questions(void);
 int c_structs_of_other_versions(void);
 int c_nothing_useful_is_handed_in(void);
+int c_what_stands_in_is_what_is_created(const char* table);
 int c_one_library_serves_many_contracts(void);
 int c_a_table_that_cannot_be_used_is_an_error_when_strict(void);
 }
@@ -55,6 +58,15 @@ TEST(CInterface, StructsOfOtherVersionsAreReadAsFarAsTheyGo) {
 }
 TEST(CInterface, NothingUsefulIsRefusedNotFollowed) {
   holds(c_nothing_useful_is_handed_in());
+}
+TEST(CInterface, AnRcQueuePairThatStandsInIsWhatIsCreated) {
+  const std::string table = testing::TempDir() + "verbena_uc_substitute.yaml";
+  std::ofstream(table) << "schema: 1\ndriver: irdma\nrules:\n"
+                          "  - {id: stand-in, on: qp, feature: {uc: substitute}, replaces: irdma-no-uc-xrc-raw,\n"
+                          "     because: b, source: s, evidence: measured, severity: correctness, until: open,\n"
+                          "     proof: qp.create.inline_at_limit}\n";
+  holds(c_what_stands_in_is_what_is_created(table.c_str()));
+  std::remove(table.c_str());
 }
 TEST(CInterface, OneLibraryServesManyContractsAndMayGoFirst) {
   holds(c_one_library_serves_many_contracts());

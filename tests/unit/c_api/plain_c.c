@@ -183,6 +183,13 @@ int c_nothing_useful_is_handed_in(void) {
   verbena_report_free(report);
   HOLD(verbena_contract_from_model("e810-roce", 9, NULL, &contract, NULL) == VERBENA_INVALID_REQUEST);
   HOLD(verbena_contract_from_model("e810-roce", 1, NULL, NULL, NULL) == VERBENA_INVALID_REQUEST);
+  struct verbena_options later = {.size = sizeof later, .reserved = 1};
+  HOLD(verbena_contract_from_model("e810-roce", 1, &later, &contract, NULL) == VERBENA_INVALID_REQUEST);
+  contract = model("e810-roce");
+  struct ibv_qp_init_attr attr = inline_220();
+  struct verbena_qp_options no_opcode = {.size = sizeof no_opcode, .send_ops = 1ULL << 40};
+  HOLD(verbena_fit_qp(contract, &attr, &no_opcode, NULL) == VERBENA_INVALID_REQUEST);
+  verbena_contract_free(contract);
   HOLD(verbena_fit_cq(NULL, &cqe, NULL, NULL) == VERBENA_INVALID_REQUEST);
   HOLD(verbena_fit_qp(NULL, NULL, NULL, NULL) == VERBENA_INVALID_REQUEST);
   HOLD(verbena_report_adjustment_count(NULL) == 0 && verbena_report_text(NULL)[0] == '\0');
@@ -220,5 +227,21 @@ int c_a_table_that_cannot_be_used_is_an_error_when_strict(void) {
   HOLD(verbena_library_create(&options, &library, &report) != VERBENA_OK);
   HOLD(library == NULL && strstr(verbena_report_text(report), "/no/such/table.yaml") != NULL);
   verbena_report_free(report);
+  return 0;
+}
+
+int c_what_stands_in_is_what_is_created(const char* table) {
+  const char* layers[] = {table};
+  struct verbena_options options = {
+      .size = sizeof options, .tables = VERBENA_TABLES_BUILTIN, .strict = 1, .layers = layers, .layer_count = 1};
+  struct verbena_contract* contract = NULL;
+  HOLD(verbena_contract_from_model("e810-roce", 1, &options, &contract, NULL) == VERBENA_OK);
+  HOLD(verbena_support_of(contract, "uc") == VERBENA_SUPPORT_SUBSTITUTED);
+  struct ibv_qp_init_attr attr = inline_220();
+  attr.qp_type = IBV_QPT_UC;
+  HOLD(verbena_fit_qp(contract, &attr, NULL, NULL) == VERBENA_UNSUPPORTED && attr.qp_type == IBV_QPT_UC);
+  struct verbena_qp_options allowed = {.size = sizeof allowed, .substitutes = VERBENA_POLICY_PREFER};
+  HOLD(verbena_fit_qp(contract, &attr, &allowed, NULL) == VERBENA_OK && attr.qp_type == IBV_QPT_RC);
+  verbena_contract_free(contract);
   return 0;
 }
