@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
+#include <iostream>
 #include <span>
 
 #include "commands.hpp"
@@ -93,7 +95,16 @@ int run_command_line(int argc, char** argv) {
 
 }  // namespace cli
 
-int main(int argc, char** argv) try { return cli::run_command_line(argc, argv); } catch (const std::exception& error) {
+int main(int argc, char** argv) try {
+  const int code = cli::run_command_line(argc, argv);
+  // What could not be written was not said: a full disk or a closed output is no success.
+  std::cout.flush();
+  if (std::cout.fail() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    cli::complain("the output could not be written");
+    return code == cli::kOk ? cli::kFinding : code;
+  }
+  return code;
+} catch (const std::exception& error) {
   cli::complain(error.what());
   return cli::kFinding;
 }

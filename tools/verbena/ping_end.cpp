@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "errno_text.hpp"
 #include "verbena/fit.hpp"
 #include "verbena/post.hpp"
 
@@ -85,7 +86,7 @@ std::string End::post_receive(std::size_t bytes) {
   wr.num_sge = 1;
   const verbena::PostRecvResult posted = verbena::post_recv(qp_->raw(), &wr);
   return posted ? std::string()
-                : fmt::format("the receive was not taken: {} ({})", strerrordesc_np(posted.error),
+                : fmt::format("the receive was not taken: {} ({})", errno_text(posted.error),
                               verbena::name(verbena::post_fault(posted, qp_->grant())));
 }
 
@@ -93,7 +94,7 @@ std::string End::post_send(ibv_send_wr& wr) {
   wr.send_flags |= IBV_SEND_SIGNALED;
   const verbena::PostSendResult posted = verbena::post_send(qp_->raw(), &wr);
   return posted ? std::string()
-                : fmt::format("the send was not taken: {} ({})", strerrordesc_np(posted.error),
+                : fmt::format("the send was not taken: {} ({})", errno_text(posted.error),
                               verbena::name(verbena::post_fault(posted, qp_->grant())));
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "errno_text.hpp"
 #include "verbena/ah.hpp"
 
 namespace cli {
@@ -230,7 +231,7 @@ Operation ping_atomic_write(End& from, End& to, Clock::time_point deadline) {
                       qp->wr_flags = IBV_SEND_SIGNALED;
                       ibv_wr_atomic_write(qp, to.rkey(), to.shared_address(), data.data());
                       const int error = ibv_wr_complete(qp);
-                      return error == 0 ? std::string() : fmt::format("it was not taken: {}", strerrordesc_np(error));
+                      return error == 0 ? std::string() : fmt::format("it was not taken: {}", errno_text(error));
                     })
                     .then([&] { return from.wait(wc, deadline); })
                     .then([&] { return from.post_send(read); })

@@ -51,10 +51,14 @@ struct WishKey {
   Wish* wish;
 };
 
-/// Reads `part` into the wish it names. False when it names none.
-Result<bool> read_into(std::span<const WishKey> keys, const Part& part) {
+/// Reads `part` into the wish it names. False when it names none; a name in its two spellings is still one name.
+Result<bool> read_into(std::span<const WishKey> keys, const Part& part, std::span<const Part> parts) {
   for (const WishKey& entry : keys) {
     if (part.key != entry.key && part.key != entry.verbs_name) continue;
+    const auto same = [&](const Part& other) { return other.key == entry.key || other.key == entry.verbs_name; };
+    if (std::count_if(parts.begin(), parts.end(), same) > 1) {
+      return Failure(bad_argument(entry.verbs_name, fmt::format("'{}' is given twice", part.key)));
+    }
     Result<Wish> wish = read_wish(entry.verbs_name, part.value);
     if (!wish) return Failure(wish.error());
     *entry.wish = *wish;
@@ -119,9 +123,14 @@ Result<verbena::QpRequest> read_qp_spec(std::string_view spec) {
       request.policy = *policy;
       continue;
     }
-    const Result<bool> read = read_into(keys, part);
+    const Result<bool> read = read_into(keys, part, parts);
     if (!read) return Failure(read.error());
-    if (!*read) return Failure(unknown("qp", part.key, kKnown));
+    if (*read) continue;
+    if (std::find(kKnown.begin(), kKnown.end(), part.key) == kKnown.end()) {
+      return Failure(unknown("qp", part.key, kKnown));
+    }
+    return Failure(bad_argument("qp", part.has_value ? fmt::format("'{}' takes no value", part.key)
+                                                     : fmt::format("'{0}' needs a value: {0}=...", part.key)));
   }
   return request;
 }
@@ -136,7 +145,7 @@ Result<verbena::SrqRequest> read_srq_spec(std::string_view spec) {
   if (Result<void> once = refuse_twice("srq", parts); !once) return Failure(once.error());
   for (const Part& part : parts) {
     if (part.key.empty()) return Failure(bad_argument("srq", fmt::format("'{}' has an empty part", spec)));
-    const Result<bool> read = read_into(keys, part);
+    const Result<bool> read = read_into(keys, part, parts);
     if (!read) return Failure(read.error());
     if (!*read) return Failure(unknown("srq", part.key, kKnown));
   }
@@ -160,6 +169,9 @@ Result<verbena::MrRequest> read_mr_spec(std::string_view spec) {
   verbena::MrRequest request;
   bool first = true;
   for (const Part& part : split(spec)) {
+    if (part.has_value) {
+      return Failure(bad_argument("mr", fmt::format("'{}' takes no value, but has '={}'", part.key, part.value)));
+    }
     if (first) {
       const Result<std::uint64_t> length = read_bytes("length", part.key);
       if (!length) return Failure(length.error());

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "errno_text.hpp"
 #include "numbers.hpp"
 
 namespace cli {
@@ -40,8 +41,7 @@ Tried largest(std::uint32_t low, std::uint32_t high, const std::function<int(std
 
 std::string above(const Tried& tried) {
   if (tried.errno_above == 0) return "nothing larger was tried";
-  return fmt::format("{} refused: {}", static_cast<std::uint64_t>(tried.largest) + 1,
-                     strerrordesc_np(tried.errno_above));
+  return fmt::format("{} refused: {}", static_cast<std::uint64_t>(tried.largest) + 1, errno_text(tried.errno_above));
 }
 
 /// Creates on the raw context, since what is looked for is what the device itself takes.
@@ -95,7 +95,7 @@ verbena::Result<std::vector<std::string>> try_limits(const verbena::Device& devi
   }
   if (const int error = trial.qp_refusal(least); error != 0) {
     return verbena::Failure(
-        bad_argument("trial", fmt::format("not even the smallest queue pair can be made: {}", strerrordesc_np(error))));
+        bad_argument("trial", fmt::format("not even the smallest queue pair can be made: {}", errno_text(error))));
   }
   std::vector<std::string> notes;
   const auto one = [&](std::string_view what, std::uint32_t low, std::uint32_t high, std::uint32_t ibv_qp_cap::* member,

@@ -2,6 +2,9 @@
 // Exit codes and what is said, command by command; bad input gets a clear error.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -53,6 +56,10 @@ const Case kCommands[] = {
     {"UnknownType", "explain --nic e810-roce --qp rd", 2, {"rd"}},
     {"TwoTypes", "explain --nic e810-roce --qp rc,ud", 2, {"second type"}},
     {"SameKeyTwice", "explain --nic e810-roce --qp rc,inline=1,inline=2", 2, {"given twice"}},
+    {"OneNumberInItsTwoSpellings", "explain --nic e810-roce --qp rc,send_wr=1,max_send_wr=2", 2, {"given twice"}},
+    {"KeyWithoutItsValue", "explain --nic e810-roce --qp rc,ops", 2, {"'ops' needs a value"}},
+    {"FlagWithAValue", "explain --nic e810-roce --qp rc,srq=0", 2, {"'srq' takes no value"}},
+    {"AccessWithAValue", "explain --nic e810-roce --mr 4K,local_write=0", 2, {"'local_write' takes no value"}},
     {"EmptyPart", "explain --nic e810-roce --qp rc,,inline=1", 2, {"empty part"}},
     {"UnknownOpcode", "explain --nic e810-roce --qp rc,ops=send+wirte", 2, {"wirte", "fetch_add"}},
     {"Negative", "explain --nic e810-roce --qp rc,send_wr=-5", 2, {"max_send_wr", "-5", "negative"}},
@@ -142,6 +149,23 @@ TEST(QuirksStatus, ABrokenLayerIsShownAndNothingElseIsLost) {
   const cli_test::Ran strict = run({"explain", "--nic", "e810-roce", "--qp", "rc,inline=256"},
                                    {"VERBENA_QUIRKS=" + table, "VERBENA_QUIRKS_STRICT=yes"});
   EXPECT_EQ(strict.code, 1) << strict.all();
+}
+
+TEST(QuirksStatus, ALayerThatIsNamedAndNotThereIsToldByEachCommand) {
+  const std::vector<std::string> mistyped{"VERBENA_QUIRKS=./no_such_table.yaml"};
+  const cli_test::Ran status = run({"quirks", "status"}, mistyped);
+  EXPECT_EQ(status.code, 1) << status.all();
+  EXPECT_NE(run({"caps", "--nic", "e810-roce"}, mistyped).err.find("no_such_table.yaml"), std::string::npos);
+}
+
+TEST(EverySubcommand, FailsWhereItsOutputCannotBeWritten) {
+  for (const char* arguments : {"config", "config -j", "devices --models", "dump --nic hip09", "--help", "quirks list",
+                                "explain --nic hip09 --cq 1"}) {
+    for (const char* where : {">/dev/full", ">&-"}) {
+      const std::string line = std::string(VERBENA_COMMAND) + " " + arguments + " 2>/dev/null " + where;
+      EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1) << line;
+    }
+  }
 }
 
 TEST(Config, WarnsOfAnUnknownVariableWithItsNearest) {
