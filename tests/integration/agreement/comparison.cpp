@@ -15,8 +15,6 @@ namespace {
 
 using namespace verbena;
 
-/// Ring memory that one request may need: the guest has a few GiB, and a host's own ENOMEM says nothing of the NIC.
-constexpr std::uint64_t kRingBudgetBytes = std::uint64_t{256} << 20;
 /// Larger rings are drawn rarely: pinning their pages takes most of the time in an emulated processor.
 constexpr std::uint64_t kSmallRingBytes = std::uint64_t{2} << 20;
 constexpr unsigned kLargeOnceIn = 16;
@@ -38,10 +36,11 @@ bool refusal_expected(const Fitted& fitted, std::size_t i) noexcept {
 }  // namespace
 
 Comparison::Comparison(const Device& device, const Contract& contract, std::uint64_t seed, bool judged,
-                       std::optional<ModelCreation> model)
+                       std::optional<ModelCreation> model, std::uint64_t ring_budget)
     : device_(device),
       contract_(contract),
       judged_(judged),
+      ring_budget_(ring_budget),
       model_(std::move(model)),
       draw_(contract, seed),
       creation_(device.raw()),
@@ -70,7 +69,7 @@ Outcome Comparison::create(const Tuple& tuple) {
 /// What fit promised against what came of it.
 void Comparison::hold_grant(const Fitted& fitted, const Outcome& made) {
   if (!made.taken) {
-    if (made.error == ENOMEM && fitted.bytes > kRingBudgetBytes / 2)
+    if (made.error == ENOMEM && fitted.bytes > ring_budget_ / 2)
       ++tally_.host_enomem;
     else
       disagree(fmt::format("{}; promise: taken; device: {}", to_string(fitted), to_string(fitted.tuple, made)));
@@ -104,7 +103,7 @@ void Comparison::hold_model(const Tuple& tuple, const Outcome& made) {
 void Comparison::try_raw(const Wishes& wishes) {
   const Tuple tuple{wishes.kind, wishes.type, wishes.ops, wishes.want};
   if (bytes_of(tuple, contract_) > kSmallRingBytes && !draw_.once_in(kLargeOnceIn)) return;
-  if (bytes_of(tuple, contract_) > kRingBudgetBytes) return;
+  if (bytes_of(tuple, contract_) > ring_budget_) return;
   ++tally_.raw;
   hold_model(tuple, create(tuple));
   creation_.destroy();
@@ -136,8 +135,8 @@ void Comparison::try_next_larger(const Wishes& wishes, const Fitted& fitted) {
   Tuple tuple = best->tuple;
   tuple.passed[i] =
       raised ? wanted : static_cast<std::uint32_t>(contract_.domain(field_of(tuple.kind, i)).passed_for(wanted));
-  const std::uint64_t bytes = bytes_of(tuple, contract_);
-  if (bytes > kRingBudgetBytes || (bytes > kSmallRingBytes && !draw_.once_in(kLargeOnceIn))) return;
+  // What is refused takes no memory, but nobody knows that it is.
+  if (bytes_of(tuple, contract_) > 2 * ring_budget_) return;
   ++tally_.next_larger;
   // A smallest value holds for all types, so it is enough that one of them needs it.
   std::vector<Tuple> tuples{tuple};
@@ -181,8 +180,9 @@ void Comparison::compare(const Wishes& wishes, Size size) {
     ++tally_.refused_by_fit;
     return;
   }
-  if (fitted->bytes > kRingBudgetBytes) {
+  if (fitted->bytes > ring_budget_) {
     ++tally_.over_budget;
+    if (judged_) try_next_larger(wishes, *fitted);
     return;
   }
   const bool large = fitted->bytes > kSmallRingBytes;

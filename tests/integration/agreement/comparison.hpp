@@ -28,8 +28,9 @@ class Comparison {
 public:
   /// `judged` is what the shells of NICs allow besides: the model's answer to each creation, the next larger value of
   /// what fit reduced, and posting until refused. On the kernel's own devices creation is held against the grant alone.
+  /// `ring_budget`: bytes of ring that one object may take.
   Comparison(const verbena::Device& device, const verbena::Contract& contract, std::uint64_t seed, bool judged,
-             std::optional<ModelCreation> model);
+             std::optional<ModelCreation> model, std::uint64_t ring_budget);
 
   /// False when the device gives no PD, CQ or MR.
   bool start() { return creation_.start() && posting_.start(creation_.pd()); }
@@ -53,6 +54,7 @@ private:
   const verbena::Device& device_;
   const verbena::Contract& contract_;
   bool judged_;
+  std::uint64_t ring_budget_;
   std::optional<ModelCreation> model_;
   Draw draw_;
   Creation creation_;  // before posting_, which uses its PD

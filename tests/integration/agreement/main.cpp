@@ -23,6 +23,11 @@ namespace {
 
 using namespace verbena;
 
+/// Ring memory that one request may need: a guest has a few GiB, and a host's own ENOMEM says nothing of the NIC. In a
+/// sample on a shell it is less, since pinning pages is slow there.
+constexpr std::uint64_t kRingBudget = std::uint64_t{256} << 20, kSampleRingBudget = std::uint64_t{32} << 20;
+constexpr unsigned kSample = 500;
+
 struct Options {
   std::vector<std::string> devices;
   // A sample in the everyday check, all of it with VERBENA_CHECK_FULL or -n.
@@ -65,7 +70,8 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
   std::optional<agreement::ModelCreation> model;
   if (judged && !(model = creation_of(wanted, *device, options.models))) return 1;
 
-  agreement::Comparison comparison(*device, **contract, options.seed, judged, std::move(model));
+  agreement::Comparison comparison(*device, **contract, options.seed, judged, std::move(model),
+                                   judged && options.count <= kSample ? kSampleRingBudget : kRingBudget);
   if (!comparison.start()) {
     std::printf("agreement: %s: no PD, CQ or MR: %s\n", name.c_str(), std::strerror(errno));
     return 1;

@@ -143,6 +143,36 @@ Wishes Draw::random() {
   return wishes;
 }
 
+std::vector<Wishes> Draw::deepest(QpType type) const {
+  std::vector<Wishes> all;
+  const auto most = [&](Field field) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(contract_->domain(field).largest_grant(), 1U << 24));
+  };
+  Wishes base{Kind::qp, type, {}, {1, 1, 1, 1, 0}, {}};
+  for (const std::size_t depth : {kSendWr, kRecvWr}) {
+    Wishes one = base;
+    const std::size_t sges = depth == kSendWr ? kSendSge : kRecvSge;
+    one.want[depth] = most(field_of(Kind::qp, depth));
+    one.at_least[depth] = 0;
+    const std::uint32_t top = most(field_of(Kind::qp, sges));
+    for (const std::uint32_t sge : {0U, 1U, 2U, 4U, 7U, top}) {
+      if (sge > top) continue;
+      one.want[sges] = sge;
+      one.at_least[sges] = sge;
+      all.push_back(one);
+    }
+  }
+  base.want[kSendWr] = most(Field::max_send_wr);
+  base.at_least[kSendWr] = 0;
+  for (const std::uint32_t inline_data : {8U, 9U, 40U, 102U, 300U, 1024U}) {
+    if (inline_data > most(Field::max_inline_data)) continue;
+    base.want[kInline] = inline_data;
+    base.at_least[kInline] = inline_data;
+    all.push_back(base);
+  }
+  return all;
+}
+
 std::vector<Wishes> Draw::bounds() const {
   std::vector<Wishes> all;
   const auto around = [&](Wishes base, std::size_t index) {
@@ -154,8 +184,12 @@ std::vector<Wishes> Draw::bounds() const {
         all.push_back(base);
       }
   };
-  for (const QpType type : types_)
+  for (const QpType type : types_) {
     for (std::size_t i = 0; i < 5; ++i) around({Kind::qp, type, {}, {1, 1, 1, 1, 0}, {}}, i);
+    if (contract_->joints().empty()) continue;
+    const std::vector<Wishes> deep = deepest(type);
+    all.insert(all.end(), deep.begin(), deep.end());
+  }
   around({Kind::cq, {}, {}, {}, {}}, kDepth);
   if (contract_->native(Feature::srq))
     for (const std::size_t i : {kDepth, kSges}) around({Kind::srq, {}, {}, {1, 1}, {}}, i);

@@ -45,7 +45,8 @@ class Draw {
 public:
   Draw(const verbena::Contract& contract, std::uint64_t seed);
   Wishes random();
-  /// Each bound of each field at -1, 0 and +1, for every type; the other fields are at their smallest.
+  /// Each bound of each field at -1, 0 and +1, for every type, with the other fields at their smallest; and the deepest
+  /// queues for several SGEs and inline sizes, where they share a ring.
   std::vector<Wishes> bounds() const;
   /// True once in `n` calls, on average.
   bool once_in(unsigned n) { return random_() % n == 0; }
@@ -53,6 +54,7 @@ public:
   std::size_t below(std::size_t n) { return random_() % n; }
 
 private:
+  std::vector<Wishes> deepest(verbena::QpType type) const;
   std::uint32_t number(Kind kind, std::size_t index);
   verbena::SendOps some_ops(verbena::QpType type);
 
