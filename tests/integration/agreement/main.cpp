@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "comparison.hpp"
 #include "verbena/library.hpp"
 #include "verbena/model.hpp"
+#include "verbena/settings.hpp"
 
 namespace {
 
@@ -125,7 +127,9 @@ int main(int argc, char** argv) {
   }
   if (options.devices.empty()) return usage(), 2;
 
-  auto library = Library::create();
+  LibraryOptions library_options;
+  if (auto settings = load_settings()) library_options.settings = std::move(*settings);
+  auto library = Library::create(std::move(library_options));
   if (!library) {
     std::printf("%s\n", to_string(library.error()).c_str());
     return 1;
