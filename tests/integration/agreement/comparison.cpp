@@ -212,7 +212,8 @@ void Comparison::compare(const Wishes& wishes, Size size) {
 
 void Comparison::random_requests(unsigned count) {
   // Requests that fit refuses or that need too much ring memory are drawn again, up to this many times in all.
-  for (unsigned draws = 0; tally_.tried < count && draws < 40 * count; ++draws) compare(draw_.random(), judged_ ? Size::small : Size::any);
+  for (unsigned draws = 0; tally_.tried < count && draws < 40 * count; ++draws)
+    compare(draw_.random(), judged_ ? Size::small : Size::any);
 }
 
 void Comparison::bounds() {
