@@ -55,7 +55,8 @@ Posting::~Posting() {
 bool Posting::start(ibv_pd* pd) {
   pd_ = pd;
   memory_.resize(std::size_t{1} << 16);
-  mr_ = ibv_reg_mr(pd_, memory_.data(), memory_.size(), IBV_ACCESS_LOCAL_WRITE);
+  const int access = IBV_ACCESS_LOCAL_WRITE;  // as an int: the macro joins it with flags of another enumeration
+  mr_ = ibv_reg_mr(pd_, memory_.data(), memory_.size(), access);
   ibv_gid gid{};
   if (ibv_query_gid(pd_->context, contract_->port(), 0, &gid) == 0) gid_ = gid;
   return mr_ != nullptr;
