@@ -103,7 +103,7 @@ void Comparison::hold_model(const Tuple& tuple, const Outcome& made) {
 void Comparison::try_raw(const Wishes& wishes) {
   const Tuple tuple{wishes.kind, wishes.type, wishes.ops, wishes.want};
   if (bytes_of(tuple, contract_) > kSmallRingBytes && !draw_.once_in(kLargeOnceIn)) return;
-  if (bytes_of(tuple, contract_) > ring_budget_) return;
+  if (bytes_of(tuple, contract_) > ring_budget_ || harmful(tuple)) return;
   ++tally_.raw;
   hold_model(tuple, create(tuple));
   creation_.destroy();
@@ -164,6 +164,16 @@ void Comparison::try_next_larger(const Wishes& wishes, const Fitted& fitted) {
     hold_model(each, made);
     creation_.destroy();
   }
+}
+
+/// Below what a rule of safety asks for: such a number can end the process.
+bool Comparison::harmful(const Tuple& tuple) const {
+  for (std::size_t i = 0; i < tuple.count(); ++i) {
+    const Domain& domain = contract_.domain(field_of(tuple.kind, i));
+    const Provenance& by = contract_.provenance(domain.min_by);
+    if (tuple.passed[i] < domain.min && !by.rule.empty() && by.severity == Severity::safety) return true;
+  }
+  return false;
 }
 
 bool Comparison::usable(const Tuple& tuple, std::size_t index, std::uint32_t wanted, const Outcome& made) {

@@ -47,6 +47,7 @@ private:
   void try_raw(const Wishes& wishes);
   void try_next_larger(const Wishes& wishes, const Fitted& fitted);
   Outcome create(const Tuple& tuple);
+  bool harmful(const Tuple& tuple) const;
   /// Taken, with as much of that number as was wanted, and no nonsense beside it.
   bool usable(const Tuple& tuple, std::size_t index, std::uint32_t wanted, const Outcome& made);
   void disagree(const std::string& text);

@@ -126,7 +126,8 @@ QueueOutcome predict_queue(Part queue, const QueueNumbers& asked, const Tuple& t
   queue.set("sge", asked.sge);
   queue.set("inline", asked.inline_data);
   if (above(asked.wr, queue.value("max")) || above(asked.sge, queue.value("sge_max"))) return outcome;
-  if (asked.wr > 0 && least_sges && asked.sge < *least_sges) {
+  const bool looked_at = asked.wr > 0 || tuple.kind == Kind::srq;
+  if (looked_at && least_sges && asked.sge < *least_sges) {
     const Node* zero = queue.node("sge_zero");
     if (zero != nullptr) outcome.error = queue.error("sge_zero");
     outcome.known = zero == nullptr || zero->scalar != "unknown";
@@ -179,6 +180,7 @@ std::optional<Outcome> ModelCreation::predict_srq(std::uint32_t depth, std::uint
   if (node == nullptr || !node->is_map()) return std::nullopt;
   const Part part(node, *caps_);
   Tuple tuple;
+  tuple.kind = Kind::srq;
   const QueueOutcome queue = predict_queue(part, {depth, sges, 0}, tuple, part.error("over"));
   if (!queue.known) return std::nullopt;
   if (!queue.taken) return refused(queue.error);
