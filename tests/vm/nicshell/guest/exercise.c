@@ -54,7 +54,7 @@ static int open_all(struct objects* o) {
   if (!check((o->pd = ibv_alloc_pd(o->context)) != NULL, "allocate PD")) return 0;
   o->size = (size_t)sysconf(_SC_PAGESIZE) * 4;
   o->memory = aligned_alloc((size_t)sysconf(_SC_PAGESIZE), o->size);
-  const int access = IBV_ACCESS_LOCAL_WRITE;  // as an int: the macro joins it with flags of another enumeration
+  const unsigned access = IBV_ACCESS_LOCAL_WRITE;  // the macro would join the enumeration with flags of another one
   if (!check((o->mr = ibv_reg_mr(o->pd, o->memory, o->size, access)) != NULL, "register MR")) return 0;
   return !cqs || check((o->cq = ibv_create_cq(o->context, 256, NULL, NULL, 0)) != NULL, "create CQ");
 }
