@@ -4,20 +4,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "contract/lacking.hpp"
 #include "fit/field_fit.hpp"
 #include "verbena/fit.hpp"
 
 namespace verbena {
 namespace {
-
-Error lacks(Feature feature, const Contract& contract, std::string text) {
-  Error error;
-  error.kind = ErrorKind::unsupported;
-  error.field = name(feature);
-  error.by = contract.provenance(contract.feature(feature).by);
-  error.text = std::move(text);
-  return error;
-}
 
 std::uint64_t slots(const FieldGrant& field) noexcept {
   return std::max(field.granted, field.returned.value_or(0));
@@ -28,11 +20,11 @@ std::uint64_t slots(const FieldGrant& field) noexcept {
 Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
   if (request.wc_flags != 0 && contract.feature(Feature::create_cq_ex).support == Support::absent)
     return Failure(
-        lacks(Feature::create_cq_ex, contract,
-              "the device has no extended completion queues; leave wc_flags out and read plain completions"));
+        lacking(contract, Feature::create_cq_ex,
+                "the device has no extended completion queues; leave wc_flags out and read plain completions"));
   if (request.ignore_overrun && contract.feature(Feature::cq_ignore_overrun).support == Support::absent)
-    return Failure(lacks(Feature::cq_ignore_overrun, contract,
-                         "the device cannot ignore an overrun; size the queue so that it cannot overflow"));
+    return Failure(lacking(contract, Feature::cq_ignore_overrun,
+                           "the device cannot ignore an overrun; size the queue so that it cannot overflow"));
   if (const auto vectors = contract.caps()[Cap::num_comp_vectors];
       vectors && *vectors > 0 && request.comp_vector >= *vectors) {
     Error error;
@@ -58,8 +50,8 @@ Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
 
 Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
   if (contract.feature(Feature::srq).support == Support::absent)
-    return Failure(lacks(Feature::srq, contract,
-                         "the device has no shared receive queues; give each queue pair a receive queue of its own"));
+    return Failure(lacking(contract, Feature::srq,
+                           "the device has no shared receive queues; give each queue pair a receive queue of its own"));
   fitting::FieldFit wr, sge;
   if (auto error = fitting::clip(Field::max_wr, request.max_wr, request.policy, contract, wr)) {
     return Failure(std::move(*error));

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "contract/lacking.hpp"
 #include "fit/field_fit.hpp"
 #include "fit/send_ops.hpp"
 #include "fit/shared_ring.hpp"
@@ -30,30 +31,21 @@ Feature feature_of(QpType type) noexcept {
   return Feature::rc;
 }
 
-Error unsupported(Feature feature, const Contract& contract, std::string text) {
-  Error error;
-  error.kind = ErrorKind::unsupported;
-  error.field = name(feature);
-  error.by = contract.provenance(contract.feature(feature).by);
-  error.text = std::move(text);
-  return error;
-}
-
 /// What nothing denies is let through: a device that no table knows must not be refused for that.
 std::optional<Error> check_type(const QpRequest& request, const Contract& contract) {
   const Feature feature = feature_of(request.type);
   const Support support = contract.feature(feature).support;
   if (support == Support::absent)
-    return unsupported(feature, contract,
-                       fmt::format("the device has no {} queue pairs; ask for another type", name(request.type)));
+    return lacking(contract, feature,
+                   fmt::format("the device has no {} queue pairs; ask for another type", name(request.type)));
   if (support == Support::substituted && request.substitutes == Policy::require)
-    return unsupported(feature, contract,
-                       fmt::format("the device has no {0} queue pairs; an rc one can stand in where the policy for "
-                                   "substitutes allows it",
-                                   name(request.type)));
+    return lacking(contract, feature,
+                   fmt::format("the device has no {0} queue pairs; an rc one can stand in where the policy for "
+                               "substitutes allows it",
+                               name(request.type)));
   if (request.srq && contract.feature(Feature::srq).support == Support::absent)
-    return unsupported(Feature::srq, contract,
-                       "the device has no shared receive queues; give the queue pair a receive queue of its own");
+    return lacking(contract, Feature::srq,
+                   "the device has no shared receive queues; give the queue pair a receive queue of its own");
   return std::nullopt;
 }
 

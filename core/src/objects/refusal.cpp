@@ -73,15 +73,6 @@ Error refusal(Device::State& device, const Attempt& attempt, const TryResult& la
   return error;
 }
 
-Error lacking(const Contract& contract, Feature feature, std::string text) {
-  Error error;
-  error.kind = ErrorKind::unsupported;
-  error.field = name(feature);
-  error.by = contract.provenance(contract.feature(feature).by);
-  error.text = std::move(text);
-  return error;
-}
-
 Error fell_short(Device::State& device, const FieldGrant& field, std::uint32_t floor) {
   CountersState::add(device.counters.refused);
   Error error;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "contract/lacking.hpp"
 #include "device/device_state.hpp"
 #include "objects/ladder.hpp"
 #include "verbena/result.hpp"
@@ -28,9 +29,6 @@ struct Attempt {
 /// what was needed, permission, unsupported, else refused with the errno and every try. Counts and logs it.
 [[gnu::cold]] Error refusal(Device::State& device, const Attempt& attempt, const TryResult& last,
                             std::span<const LadderStep> steps = {});
-
-/// The error of something that the contract says the device lacks. Not counted.
-Error lacking(const Contract& contract, Feature feature, std::string text);
 
 /// The error of an object that came out smaller than the floor of its request; counted among the refused creations.
 Error fell_short(Device::State& device, const FieldGrant& field, std::uint32_t floor);
