@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "builder.hpp"
 #include "verbena/errno_family.hpp"
 
 namespace agreement {
@@ -168,7 +169,12 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
   if (!rts) return faults;
 
   // Sends: too much of one first, which costs no room, then inline and plain ones in turn.
-  const bool ud = tuple.type == verbena::QpType::ud;
+  // Where operations were named, through the builder that naming them gives.
+  const bool ud = tuple.type == verbena::QpType::ud, built = !tuple.ops.is_all();
+  const auto post = [&](ibv_send_wr* list, ibv_send_wr** bad_one) {
+    return built ? post_send_built(qp, list, bad_one) : ibv_post_send(qp, list, bad_one);
+  };
+  built_ += built ? 1 : 0;
   ibv_ah* ah = ud ? ah_ : nullptr;
   ibv_send_wr* bad = nullptr;
   ibv_sge inlined = piece(*mr_, returned(kInline) + 1);
@@ -176,9 +182,9 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
   request.send_flags |= IBV_SEND_INLINE;
   std::uint64_t taken = 0;
   int error = 0;
-  if (returned(kSendSge) > 0 && ibv_post_send(qp, &request, &bad) == 0) ++taken;
+  if (returned(kSendSge) > 0 && post(&request, &bad) == 0) ++taken;
   request = send_request(sges.data(), returned(kSendSge) + 1, ah, qp->qp_num, false);
-  if (ibv_post_send(qp, &request, &bad) == 0) ++taken;
+  if (post(&request, &bad) == 0) ++taken;
   surplus_ += static_cast<unsigned>(taken);
   if (granted[kSendWr] == 0 || granted[kSendSge] == 0) return faults;
   if (granted[kInline] > 0) {
@@ -187,10 +193,10 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
     request.send_flags |= IBV_SEND_INLINE;
     const std::uint32_t half = std::max(granted[kSendWr] / 2, 1U);
     for (std::uint32_t i = 0; i < half; ++i) {
-      error = verbena::normalise_errno(ibv_post_send(qp, &request, &bad));
+      error = verbena::normalise_errno(post(&request, &bad));
       if (error != 0) {
-        faults.push_back(fmt::format("send {} of {} inline bytes was refused with {}", i + 1, inlined.length,
-                                     verbena::errno_name(error)));
+        faults.push_back(fmt::format("send {} of {} inline bytes was refused with {}{}", i + 1, inlined.length,
+                                     verbena::errno_name(error), built ? " by the builder" : ""));
         break;
       }
       ++taken;
@@ -199,12 +205,12 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
   const bool immediate =
       contract_->native(verbena::Feature::send_with_imm) && tuple.ops.has(verbena::SendOps::kSendWithImm);
   request = send_request(sges.data(), granted[kSendSge], ah, qp->qp_num, immediate);
-  taken += Chain<ibv_send_wr>(request).fill(
-      [&](ibv_send_wr* list, ibv_send_wr** bad_one) { return ibv_post_send(qp, list, bad_one); }, error);
+  taken += Chain<ibv_send_wr>(request).fill(post, error);
   posted_ += taken;
   if (taken < granted[kSendWr])
-    faults.push_back(fmt::format("only {} sends of {} SGEs and {} inline bytes were taken, then {}", taken,
-                                 granted[kSendSge], granted[kInline], verbena::errno_name(error)));
+    faults.push_back(fmt::format("only {} sends of {} SGEs and {} inline bytes were taken{}, then {}", taken,
+                                 granted[kSendSge], granted[kInline], built ? " by the builder" : "",
+                                 verbena::errno_name(error)));
   return faults;
 }
 

@@ -34,6 +34,8 @@ public:
   unsigned long posted() const noexcept { return posted_; }
   /// Work requests with more SGEs or inline bytes than creation returned, which were taken all the same.
   unsigned surplus() const noexcept { return surplus_; }
+  /// QPs whose sends went through the work request builder.
+  unsigned built() const noexcept { return built_; }
 
 private:
   bool to_rts(ibv_qp* qp, const Tuple& tuple);
@@ -47,7 +49,7 @@ private:
   std::vector<char> memory_;
   std::optional<ibv_gid> gid_;
   unsigned long posted_ = 0;
-  unsigned surplus_ = 0;
+  unsigned surplus_ = 0, built_ = 0;
 };
 
 }  // namespace agreement
