@@ -127,6 +127,10 @@ def main():
         print(f"{SCHEMA}: its features are not those of {TABLE_SCHEMA}")
         failed += 1
     areas = schema["requirement"]["properties"]["area"]["enum"]
+    for area in areas:
+        if not any(entry["area"] == area for entry in requirements):
+            print(f"{REQUIREMENTS}:1: area {area} has no requirement")
+            failed += 1
     if len(requirements) < LEAST_REQUIREMENTS:
         print(f"{REQUIREMENTS}:1: {len(requirements)} requirements, {LEAST_REQUIREMENTS} is the least")
         failed += 1
