@@ -180,8 +180,13 @@ bool Comparison::usable(const Tuple& tuple, std::size_t index, std::uint32_t wan
   if (!made.taken || made.returned[index].value_or(0) < std::int64_t{wanted}) return false;
   for (std::size_t i = 0; i < tuple.count(); ++i)
     if (made.returned[i].value_or(0) > INT32_MAX) return false;
-  if (tuple.kind != Kind::qp || index != kInline) return true;
-  return posting_.takes_inline(creation_.qp(), tuple, wanted).value_or(true);
+  // Creation may take what posting refuses.
+  creation_.posted_to();
+  if (tuple.kind == Kind::srq) return index != kSges || posting_.takes_sges(creation_.srq(), wanted);
+  if (tuple.kind != Kind::qp) return true;
+  if (index == kInline) return posting_.takes_inline(creation_.qp(), tuple, wanted).value_or(true);
+  if (index != kSendSge && index != kRecvSge) return true;
+  return posting_.takes_sges(creation_.qp(), tuple, index == kSendSge, wanted).value_or(true);
 }
 
 void Comparison::compare(const Wishes& wishes, Size size) {
@@ -206,6 +211,7 @@ void Comparison::compare(const Wishes& wishes, Size size) {
     hold_model(fitted->tuple, made);
     if (made.taken && wishes.kind != Kind::cq && (!large || draw_.once_in(4))) {
       ++tally_.filled;
+      creation_.posted_to();
       const auto faults = wishes.kind == Kind::qp ? posting_.fill(creation_.qp(), fitted->tuple, fitted->granted, made)
                                                   : posting_.fill(creation_.srq(), fitted->granted, made);
       for (const std::string& fault : faults)

@@ -21,7 +21,12 @@ Creation::~Creation() {
 
 bool Creation::start() {
   pd_ = ibv_alloc_pd(context_);
-  qp_cq_ = pd_ != nullptr ? ibv_create_cq(context_, 16, nullptr, nullptr, 0) : nullptr;
+  return pd_ != nullptr && renew_cq();
+}
+
+bool Creation::renew_cq() {
+  if (qp_cq_ != nullptr) ibv_destroy_cq(qp_cq_);
+  qp_cq_ = ibv_create_cq(context_, 16, nullptr, nullptr, 0);
   return qp_cq_ != nullptr;
 }
 
@@ -80,6 +85,8 @@ void Creation::destroy() {
   if (qp_ != nullptr) ibv_destroy_qp(qp_);
   if (cq_ != nullptr) ibv_destroy_cq(cq_);
   if (srq_ != nullptr) ibv_destroy_srq(srq_);
+  if (qp_ != nullptr && spent_) renew_cq();
+  spent_ = false;
   qp_ = nullptr;
   cq_ = nullptr;
   srq_ = nullptr;

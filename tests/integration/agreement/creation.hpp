@@ -24,11 +24,15 @@ public:
   /// Makes the object. On success one of the three below is set until the next call of `destroy`.
   Outcome create(const Tuple& tuple);
   void destroy();
+  /// Work was posted to the object. Destroying a QP may leave its flushed completions in the CQ, as libcxgb4 does,
+  /// where they would count for the next QP of that number: so that CQ goes with it.
+  void posted_to() noexcept { spent_ = true; }
   ibv_qp* qp() const noexcept { return qp_; }
   ibv_srq* srq() const noexcept { return srq_; }
 
 private:
   bool create_qp(const Tuple& tuple, Outcome& outcome);
+  bool renew_cq();
 
   ibv_context* context_;
   KernelRecord record_;
@@ -37,6 +41,7 @@ private:
   ibv_qp* qp_ = nullptr;
   ibv_cq* cq_ = nullptr;
   ibv_srq* srq_ = nullptr;
+  bool spent_ = false;
 };
 
 }  // namespace agreement

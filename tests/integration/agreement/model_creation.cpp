@@ -125,7 +125,10 @@ QueueOutcome predict_queue(Part queue, const QueueNumbers& asked, const Tuple& t
   queue.set("wr", asked.wr);
   queue.set("sge", asked.sge);
   queue.set("inline", asked.inline_data);
-  if (above(asked.wr, queue.value("max")) || above(asked.sge, queue.value("sge_max"))) return outcome;
+  const Node* over_sges = queue.node("sge_over");
+  const bool sges_looked_at = over_sges == nullptr || over_sges->scalar != "taken";
+  if (above(asked.wr, queue.value("max")) || (sges_looked_at && above(asked.sge, queue.value("sge_max"))))
+    return outcome;
   const bool looked_at = asked.wr > 0 || tuple.kind == Kind::srq;
   if (looked_at && least_sges && asked.sge < *least_sges) {
     const Node* zero = queue.node("sge_zero");

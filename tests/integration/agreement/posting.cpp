@@ -110,6 +110,10 @@ bool Posting::to_rts(ibv_qp* qp, const Tuple& tuple) {
   return !ud || address() != nullptr;
 }
 
+bool Posting::ready(ibv_qp* qp, const Tuple& tuple) {
+  return to_rts(qp, tuple) || contract_->is(verbena::Behaviour::post_send_before_rts, verbena::Choice::kept_in_ring);
+}
+
 namespace {
 
 ibv_sge piece(const ibv_mr& mr, std::uint32_t bytes) {
@@ -133,7 +137,7 @@ ibv_send_wr send_request(ibv_sge* sges, std::uint32_t count, ibv_ah* ah, std::ui
 }  // namespace
 
 std::optional<bool> Posting::takes_inline(ibv_qp* qp, const Tuple& tuple, std::uint32_t bytes) {
-  if (!to_rts(qp, tuple)) return std::nullopt;
+  if (!ready(qp, tuple)) return std::nullopt;
   ibv_sge sge = piece(*mr_, bytes);
   ibv_send_wr request = send_request(&sge, 1, tuple.type == verbena::QpType::ud ? ah_ : nullptr, qp->qp_num, false),
               *bad = nullptr;
@@ -141,9 +145,31 @@ std::optional<bool> Posting::takes_inline(ibv_qp* qp, const Tuple& tuple, std::u
   return ibv_post_send(qp, &request, &bad) == 0;
 }
 
+std::optional<bool> Posting::takes_sges(ibv_qp* qp, const Tuple& tuple, bool send, std::uint32_t count) {
+  if (!ready(qp, tuple) && send) return std::nullopt;
+  std::vector<ibv_sge> sges(count, piece(*mr_, kSgeBytes));
+  if (send) {
+    ibv_ah* ah = tuple.type == verbena::QpType::ud ? ah_ : nullptr;
+    ibv_send_wr request = send_request(sges.data(), count, ah, qp->qp_num, false), *bad = nullptr;
+    return ibv_post_send(qp, &request, &bad) == 0;
+  }
+  ibv_recv_wr receive{}, *bad = nullptr;
+  receive.sg_list = sges.data();
+  receive.num_sge = static_cast<int>(count);
+  return ibv_post_recv(qp, &receive, &bad) == 0;
+}
+
+bool Posting::takes_sges(ibv_srq* srq, std::uint32_t count) {
+  std::vector<ibv_sge> sges(count, piece(*mr_, kSgeBytes));
+  ibv_recv_wr receive{}, *bad = nullptr;
+  receive.sg_list = sges.data();
+  receive.num_sge = static_cast<int>(count);
+  return ibv_post_srq_recv(srq, &receive, &bad) == 0;
+}
+
 std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Numbers& granted, const Outcome& made) {
   std::vector<std::string> faults;
-  const bool rts = to_rts(qp, tuple);
+  const bool sends = ready(qp, tuple);
   const auto returned = [&](std::size_t i) { return static_cast<std::uint32_t>(made.returned[i].value_or(0)); };
 
   // Receives.
@@ -166,9 +192,9 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
       faults.push_back(fmt::format("only {} receives of {} SGEs were taken, then {}", taken, granted[kRecvSge],
                                    verbena::errno_name(error)));
   }
-  if (!rts) return faults;
+  if (!sends) return faults;
 
-  // Sends: too much of one first, which costs no room, then inline and plain ones in turn.
+  // Sends: inline ones, then too much of one, then plain ones.
   // Where operations were named, through the builder that naming them gives.
   const bool ud = tuple.type == verbena::QpType::ud, built = !tuple.ops.is_all();
   const auto post = [&](ibv_send_wr* list, ibv_send_wr** bad_one) {
@@ -177,18 +203,12 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
   built_ += built ? 1 : 0;
   ibv_ah* ah = ud ? ah_ : nullptr;
   ibv_send_wr* bad = nullptr;
-  ibv_sge inlined = piece(*mr_, returned(kInline) + 1);
-  ibv_send_wr request = send_request(&inlined, 1, ah, qp->qp_num, false);
-  request.send_flags |= IBV_SEND_INLINE;
+  ibv_sge inlined = piece(*mr_, granted[kInline]);
+  ibv_send_wr request{};
   std::uint64_t taken = 0;
   int error = 0;
-  if (returned(kSendSge) > 0 && post(&request, &bad) == 0) ++taken;
-  request = send_request(sges.data(), returned(kSendSge) + 1, ah, qp->qp_num, false);
-  if (post(&request, &bad) == 0) ++taken;
-  surplus_ += static_cast<unsigned>(taken);
-  if (granted[kSendWr] == 0 || granted[kSendSge] == 0) return faults;
-  if (granted[kInline] > 0) {
-    inlined.length = granted[kInline];
+  const bool any_sends = granted[kSendWr] > 0 && granted[kSendSge] > 0;
+  if (any_sends && granted[kInline] > 0) {
     request = send_request(&inlined, 1, ah, qp->qp_num, false);
     request.send_flags |= IBV_SEND_INLINE;
     const std::uint32_t half = std::max(granted[kSendWr] / 2, 1U);
@@ -202,6 +222,16 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
       ++taken;
     }
   }
+  std::uint64_t surplus = 0;
+  inlined.length = returned(kInline) + 1;
+  request = send_request(&inlined, 1, ah, qp->qp_num, false);
+  request.send_flags |= IBV_SEND_INLINE;
+  if (returned(kSendSge) > 0 && post(&request, &bad) == 0) ++surplus;
+  request = send_request(sges.data(), returned(kSendSge) + 1, ah, qp->qp_num, false);
+  if (post(&request, &bad) == 0) ++surplus;
+  surplus_ += static_cast<unsigned>(surplus);
+  taken += surplus;
+  if (!any_sends) return faults;
   const bool immediate =
       contract_->native(verbena::Feature::send_with_imm) && tuple.ops.has(verbena::SendOps::kSendWithImm);
   request = send_request(sges.data(), granted[kSendSge], ah, qp->qp_num, immediate);

@@ -25,11 +25,14 @@ public:
   bool start(ibv_pd* pd);
 
   /// What falls short of `granted`; one sentence each. A QP that the device leaves below RTS (iWARP) gets receives
-  /// only.
+  /// only, unless its driver takes sends all the same.
   std::vector<std::string> fill(ibv_qp* qp, const Tuple& tuple, const Numbers& granted, const Outcome& made);
   std::vector<std::string> fill(ibv_srq* srq, const Numbers& granted, const Outcome& made);
   /// Is one send of that many inline bytes taken?
   std::optional<bool> takes_inline(ibv_qp* qp, const Tuple& tuple, std::uint32_t bytes);
+  /// Is one send, or one receive, of that many SGEs taken?
+  std::optional<bool> takes_sges(ibv_qp* qp, const Tuple& tuple, bool send, std::uint32_t count);
+  bool takes_sges(ibv_srq* srq, std::uint32_t count);
 
   unsigned long posted() const noexcept { return posted_; }
   /// Work requests with more SGEs or inline bytes than creation returned, which were taken all the same.
@@ -39,6 +42,8 @@ public:
 
 private:
   bool to_rts(ibv_qp* qp, const Tuple& tuple);
+  /// As near to RTS as the device lets it: can sends be posted?
+  bool ready(ibv_qp* qp, const Tuple& tuple);
   ibv_ah* address();
 
   ibv_pd* pd_ = nullptr;
