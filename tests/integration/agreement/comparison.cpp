@@ -99,14 +99,24 @@ void Comparison::hold_model(const Tuple& tuple, const Outcome& made) {
                          to_string(tuple, made)));
 }
 
-/// The wishes as they are, past fit: what a program without Verbena would meet.
-void Comparison::try_raw(const Wishes& wishes) {
+/// The wishes as they are, past fit: what a program without Verbena would meet. False where they were not tried.
+bool Comparison::try_raw(const Wishes& wishes) {
   const Tuple tuple{wishes.kind, wishes.type, wishes.ops, wishes.want};
-  if (bytes_of(tuple, contract_) > kSmallRingBytes && !draw_.once_in(kLargeOnceIn)) return;
-  if (bytes_of(tuple, contract_) > ring_budget_ || harmful(tuple)) return;
+  if (bytes_of(tuple, contract_) > kSmallRingBytes && !draw_.once_in(kLargeOnceIn)) return false;
+  if (bytes_of(tuple, contract_) > ring_budget_ || harmful(tuple)) return false;
   ++tally_.raw;
   hold_model(tuple, create(tuple));
   creation_.destroy();
+  return true;
+}
+
+/// A type that the contract denies: fit promises nothing, and the driver is held against the model alone.
+void Comparison::compare_denied(const Wishes& wishes) {
+  disagreed_ = false;
+  if (!try_raw(wishes)) return;
+  ++tally_.tried;
+  ++tally_.denied;
+  ++(disagreed_ ? tally_.disagreed : tally_.agreed);
 }
 
 /// One value that fit changed: had it been a little nearer to the wish, would the device have had it? Everything else
@@ -193,6 +203,7 @@ void Comparison::compare(const Wishes& wishes, Size size) {
   const auto fitted = fit(wishes, contract_);
   if (!fitted) {
     ++tally_.refused_by_fit;
+    if (judged_ && wishes.kind == Kind::qp && !contract_.native(feature_of(wishes.type))) compare_denied(wishes);
     return;
   }
   if (fitted->bytes > ring_budget_) {

@@ -16,10 +16,11 @@ namespace agreement {
 struct Tally {
   unsigned tried = 0, adjusted = 0, refused_by_fit = 0, host_enomem = 0, over_budget = 0;
   unsigned agreed = 0, disagreed = 0;   ///< of those tried
-  unsigned raw = 0;                     ///< creations with numbers that fit did not make
-  unsigned next_larger = 0;             ///< of those, probes of the next larger value
-  unsigned beyond_declared = 0;         ///< of those, taken although the device declares less
-  unsigned filled = 0;                  ///< objects that were posted to until they refused
+  unsigned denied = 0;  ///< of those, of a type that the contract denies: held against the model alone
+  unsigned raw = 0;  ///< creations with numbers that fit did not make
+  unsigned next_larger = 0;  ///< of those, probes of the next larger value
+  unsigned beyond_declared = 0;  ///< of those, taken although the device declares less
+  unsigned filled = 0;  ///< objects that were posted to until they refused
   unsigned refused_by_driver = 0, refused_by_copy = 0, refused_by_shell = 0, refused_by_kernel = 0;
 };
 
@@ -44,7 +45,8 @@ private:
   void compare(const Wishes& wishes, Size size);
   void hold_grant(const Fitted& fitted, const Outcome& made);
   void hold_model(const Tuple& tuple, const Outcome& made);
-  void try_raw(const Wishes& wishes);
+  bool try_raw(const Wishes& wishes);
+  void compare_denied(const Wishes& wishes);
   void try_next_larger(const Wishes& wishes, const Fitted& fitted);
   Outcome create(const Tuple& tuple);
   bool harmful(const Tuple& tuple) const;

@@ -75,7 +75,7 @@ Outcome Creation::create(const Tuple& tuple) {
     outcome.returned[kSges] = attr.attr.max_sge;
   }
   if (!outcome.taken) {
-    outcome.error = errno;
+    outcome.error = errno == 0 ? kErrnoLeftAlone : errno;
     outcome.by = record_.who_refused();
   }
   return outcome;

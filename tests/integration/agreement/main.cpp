@@ -92,14 +92,12 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
       all.refused_by_fit, all.over_budget, all.host_enomem, all.disagreed);
   if (judged)
     std::printf(
-        "table: %s | rdma-core %s | tuples %u | agreed %u | disagreed %u | raw creations %u (%u the next larger "
-        "value, %u taken beyond what is declared) | filled %u (%u by the work request builder) "
-        "with %lu posts (%u taken beyond what was returned) | "
-        "refused by the user-space driver %u, "
-        "the kernel driver's "
+        "table: %s | rdma-core %s | tuples %u (%u of denied types) | agreed %u | disagreed %u | raw creations %u "
+        "(%u the next larger value, %u taken beyond what is declared) | filled %u (%u by the work request builder) "
+        "with %lu posts (%u taken beyond what was returned) | refused by the user-space driver %u, the kernel driver's "
         "copy %u, the shell %u | %.0f s\n",
-        wanted.c_str(), device->id().rdma_core.c_str(), all.tried, all.agreed, all.disagreed, all.raw, all.next_larger,
-        all.beyond_declared, all.filled, comparison.posting().built(), comparison.posting().posted(),
+        wanted.c_str(), device->id().rdma_core.c_str(), all.tried, all.denied, all.agreed, all.disagreed, all.raw,
+        all.next_larger, all.beyond_declared, all.filled, comparison.posting().built(), comparison.posting().posted(),
         comparison.posting().surplus(), all.refused_by_driver, all.refused_by_copy, all.refused_by_shell, seconds);
   std::fflush(stdout);
   if (random.tried < options.count) {

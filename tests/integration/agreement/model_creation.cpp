@@ -23,25 +23,28 @@ class Part {
 public:
   Part(const Node* node, const verbena::Caps& caps) : node_(node), caps_(&caps) {}
 
+  const verbena::Caps& caps() const { return *caps_; }
   bool has(std::string_view key) const { return node_ != nullptr && node_->find(key) != nullptr; }
   const Node* node(std::string_view key) const { return node_ == nullptr ? nullptr : node_->find(key); }
   void set(std::string_view name, Value value) { names_[std::string{name}] = value; }
 
+  Value named(std::string_view name) const {
+    if (const auto found = names_.find(name); found != names_.end()) return found->second;
+    const auto cap = verbena::find_cap(name);
+    const auto number = cap ? (*caps_)[*cap] : std::nullopt;
+    return number ? Value{static_cast<std::int64_t>(std::min<std::uint64_t>(*number, INT64_MAX))} : std::nullopt;
+  }
   Value value(const Node* node) const {
     if (node == nullptr || !node->is_scalar()) return std::nullopt;
-    return evaluate(node->scalar, [this](std::string_view name) -> Value {
-      if (const auto found = names_.find(name); found != names_.end()) return found->second;
-      const auto cap = verbena::find_cap(name);
-      const auto number = cap ? (*caps_)[*cap] : std::nullopt;
-      return number ? Value{static_cast<std::int64_t>(std::min<std::uint64_t>(*number, INT64_MAX))} : std::nullopt;
-    });
+    return evaluate(node->scalar, [this](std::string_view name) { return named(name); });
   }
   Value value(std::string_view key) const { return value(node(key)); }
 
-  /// The errno that stands under a key; 0 where none does.
+  /// The errno that stands under a key; 0 where none does, kErrnoLeftAlone for a driver that sets none.
   int error(std::string_view key) const {
     const Node* at = node(key);
     if (at == nullptr || !at->is_scalar()) return 0;
+    if (at->scalar == "null_without_errno") return kErrnoLeftAlone;
     for (int number = 1; number < 134; ++number)
       if (verbena::errno_name(number) == at->scalar) return number;
     return 0;
@@ -114,12 +117,27 @@ bool above(Value number, Value bound) {
   return number && bound && *number > *bound;
 }
 
-QueueOutcome predict_queue(Part queue, const QueueNumbers& asked, const Tuple& tuple, int over) {
+/// Is the number above what the device declares, where only firmware knows its bound?
+bool beyond_knowledge(const Part& queue, std::string_view bound, std::int64_t number, std::string_view declared) {
+  const Node* node = queue.node(bound);
+  if (node == nullptr || !node->is_scalar() || node->scalar != "unknown") return false;
+  return above(number, queue.named(declared));
+}
+
+QueueOutcome predict_queue(Part queue, QueueNumbers asked, const Tuple& tuple, int over) {
   QueueOutcome outcome;
-  outcome.error = over;
+  outcome.error = queue.has("over") ? queue.error("over") : over;
   const Value least = queue.value("min"), least_sges = by_type(queue, "sge_min", std::string{name(tuple.type)});
   if (asked.wr == 0 && least && *least > 0) {
     if (queue.has("zero")) outcome.error = queue.error("zero");
+    return outcome;
+  }
+  if (const Node* cut = queue.node("over");
+      cut != nullptr && cut->scalar == "clamped" && above(asked.wr, queue.value("max")))
+    asked.wr = *queue.value("max");
+  if (beyond_knowledge(queue, "max", asked.wr, tuple.kind == Kind::srq ? "max_srq_wr" : "max_qp_wr") ||
+      beyond_knowledge(queue, "sge_max", asked.sge, tuple.kind == Kind::srq ? "max_srq_sge" : "max_sge")) {
+    outcome.known = false;
     return outcome;
   }
   queue.set("wr", asked.wr);
@@ -139,16 +157,40 @@ QueueOutcome predict_queue(Part queue, const QueueNumbers& asked, const Tuple& t
   queue.set("size", class_size(queue, asked.sge + queue.value("sge_extra").value_or(0), asked.inline_data));
   queue.set("overhead", overhead(queue, tuple));
   queue.set("sge_in_wqe", by_type(queue, "sge_in_wqe", std::string{name(tuple.type)}));
-  for (const std::string_view key : {"wqe", "bytes", "extended", "ring"})
+  for (const std::string_view key : {"least", "wqe", "bytes", "extended", "ring"})
     if (queue.has(key)) queue.set(key, queue.value(key));
   if (above(queue.value("wqe"), queue.value("wqe_max")) || above(queue.value("ring"), queue.value("ring_max")))
     return outcome;
+  outcome.known = by_type(queue, "overrun", std::string{name(tuple.type)}).value_or(0) == 0;
   outcome.taken = true;
   if (const Node* returned = queue.node("returned")) {
     outcome.wr = queue.value(returned->find("wr"));
     outcome.sge = queue.value(returned->find("sge"));
     outcome.inline_data = queue.value(returned->find("inline"));
   }
+  return outcome;
+}
+
+/// The numbers of a queue pair, whatever its type.
+std::optional<Outcome> predict_numbers(const Part& qp, const Tuple& tuple) {
+  const Numbers& passed = tuple.passed;
+  std::int64_t inline_data = passed[kInline];
+  if (const Value most = qp.value("inline_max"); most && inline_data > *most) {
+    const Node* over = qp.node("inline_over");
+    if (over == nullptr || over->scalar != "clamped") return refused(qp.error("inline_over"));
+    inline_data = *most;
+  }
+  const int over = qp.error("over");
+  const QueueOutcome send =
+      predict_queue(Part(qp.node("send"), qp.caps()), {passed[kSendWr], passed[kSendSge], inline_data}, tuple, over);
+  const QueueOutcome recv =
+      predict_queue(Part(qp.node("recv"), qp.caps()), {passed[kRecvWr], passed[kRecvSge], 0}, tuple, over);
+  if (!send.known || !recv.known) return std::nullopt;
+  if (!send.taken) return refused(send.error);
+  if (!recv.taken) return refused(recv.error);
+  Outcome outcome;
+  outcome.taken = true;
+  outcome.returned = {send.wr, recv.wr, send.sge, recv.sge, send.inline_data};
   return outcome;
 }
 
@@ -172,6 +214,7 @@ std::optional<Outcome> ModelCreation::predict_cq(std::uint32_t depth) const {
   if (above(depth, cq.value("max"))) return refused(cq.error("over"));
   cq.set("n", depth);
   cq.set("ring", cq.value("ring"));
+  if (above(cq.value("ring"), cq.value("ring_max"))) return refused(cq.error("over"));
   Outcome outcome;
   outcome.taken = true;
   outcome.returned[kDepth] = cq.value("reported");
@@ -201,28 +244,13 @@ std::optional<Outcome> ModelCreation::predict_qp(const Tuple& tuple) const {
   const std::string type{name(tuple.type)};
   if (const Node* types = qp.node("types");
       types != nullptr &&
-      std::none_of(types->items.begin(), types->items.end(), [&](const Node& each) { return each.scalar == type; }))
-    return refused(qp.has(type) ? qp.error(type) : qp.error("other_type"));
-
-  const Numbers& passed = tuple.passed;
-  std::int64_t inline_data = passed[kInline];
-  if (const Value most = qp.value("inline_max"); most && inline_data > *most) {
-    const Node* over = qp.node("inline_over");
-    if (over == nullptr || over->scalar != "clamped") return refused(qp.error("inline_over"));
-    inline_data = *most;
+      std::none_of(types->items.begin(), types->items.end(), [&](const Node& each) { return each.scalar == type; })) {
+    const int error = qp.has(type) ? qp.error(type) : qp.error("other_type");
+    // Where the numbers are refused as well, no model says what is looked at first.
+    const auto numbers = predict_numbers(qp, tuple);
+    return refused(numbers && !numbers->taken && numbers->error != error ? 0 : error);
   }
-  const int over = qp.error("over");
-  const QueueOutcome send =
-      predict_queue(Part(qp.node("send"), *caps_), {passed[kSendWr], passed[kSendSge], inline_data}, tuple, over);
-  const QueueOutcome recv =
-      predict_queue(Part(qp.node("recv"), *caps_), {passed[kRecvWr], passed[kRecvSge], 0}, tuple, over);
-  if (!send.known || !recv.known) return std::nullopt;
-  if (!send.taken) return refused(send.error);
-  if (!recv.taken) return refused(recv.error);
-  Outcome outcome;
-  outcome.taken = true;
-  outcome.returned = {send.wr, recv.wr, send.sge, recv.sge, send.inline_data};
-  return outcome;
+  return predict_numbers(qp, tuple);
 }
 
 std::optional<Outcome> ModelCreation::predict(const Tuple& tuple) const {

@@ -27,7 +27,10 @@ std::string to_string(const Tuple& tuple) {
 
 std::string to_string(const Tuple& tuple, const Outcome& outcome) {
   if (!outcome.taken)
-    return fmt::format("refused {}{}{}", outcome.error == 0 ? "somehow" : verbena::errno_name(outcome.error),
+    return fmt::format("refused {}{}{}",
+                       outcome.error == 0                 ? "somehow"
+                       : outcome.error == kErrnoLeftAlone ? "without an errno"
+                                                          : verbena::errno_name(outcome.error),
                        outcome.by.empty() ? "" : " by ", outcome.by);
   std::string text = "taken, returned";
   for (std::size_t i = 0; i < tuple.count(); ++i)

@@ -32,11 +32,14 @@ struct Tuple {
 verbena::Field field_of(Kind kind, std::size_t index) noexcept;
 std::string to_string(const Tuple& tuple);
 
+/// In place of the errno of a refusal: the driver returned NULL and set none.
+inline constexpr int kErrnoLeftAlone = -1;
+
 /// What the device did, or what a model says that it does.
 struct Outcome {
   bool taken = false;
-  int error = 0;                        ///< positive errno of a refusal; 0 where a model names none
-  std::string by;                       ///< who refused
+  int error = 0;  ///< positive errno of a refusal, or kErrnoLeftAlone; 0 where a model names none
+  std::string by;  ///< who refused
   std::array<std::optional<std::int64_t>, 5> returned{};
 };
 

@@ -37,6 +37,11 @@ std::array<Wish*, 5> members(QpRequest& request) {
 
 }  // namespace
 
+Feature feature_of(QpType type) noexcept {
+  if (type == QpType::uc) return Feature::uc;
+  return type == QpType::ud ? Feature::ud : Feature::rc;
+}
+
 std::optional<Fitted> fit(const Wishes& wishes, const Contract& contract) {
   Fitted fitted;
   fitted.tuple.kind = wishes.kind;
@@ -104,10 +109,10 @@ std::string to_string(const Fitted& fitted) {
 }
 
 Draw::Draw(const Contract& contract, std::uint64_t seed) : contract_(&contract), random_(seed) {
-  if (contract.native(Feature::rc)) types_.push_back(QpType::rc);
-  if (contract.native(Feature::uc)) types_.push_back(QpType::uc);
-  if (contract.native(Feature::ud)) types_.push_back(QpType::ud);
-  if (types_.empty()) types_.push_back(QpType::rc);
+  static constexpr std::array kAll{QpType::rc, QpType::uc, QpType::ud};
+  for (const QpType type : kAll)
+    if (contract.native(feature_of(type))) types_.push_back(type);
+  if (types_.empty()) types_.assign(kAll.begin(), kAll.end());
 }
 
 std::uint32_t Draw::number(Kind kind, std::size_t index) {

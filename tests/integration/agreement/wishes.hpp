@@ -14,6 +14,8 @@
 
 namespace agreement {
 
+verbena::Feature feature_of(verbena::QpType type) noexcept;
+
 /// A request as numbers in the order of Tuple, with the floors that it gives.
 struct Wishes {
   Kind kind = Kind::qp;
@@ -60,7 +62,7 @@ private:
 
   const verbena::Contract* contract_;
   std::mt19937_64 random_;
-  std::vector<verbena::QpType> types_;
+  std::vector<verbena::QpType> types_;  ///< those that are native; all where none is
 };
 
 }  // namespace agreement
