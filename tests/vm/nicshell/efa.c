@@ -14,6 +14,7 @@
 #define RECV_SGES 3
 #define CQE_SIZE 16     // struct efa_io_rx_cdesc
 #define EX_CQE_SIZE 32  // struct efa_io_rx_cdesc_ex
+#define RX_DESC_SIZE 16 // struct efa_io_rx_desc
 
 static const struct nic_figure fallback[NIC_CAP_COUNT] = {
     [NIC_CAP_MAX_QP] = {true, 256},        [NIC_CAP_MAX_QP_WR] = {true, 4096},
@@ -98,6 +99,9 @@ static int create_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_init_attr*
     return REFUSE(verdict, -EINVAL, "efa_create_qp");
   if (asked.flags || (attr->qp_type == IB_QPT_DRIVER && asked.driver_qp_type != EFA_QP_DRIVER_TYPE_SRD))
     return REFUSE(verdict, -EOPNOTSUPP, "efa_create_qp");
+  // The declared depth counts descriptors, one for each SGE (rdma-core f4176cd71). Neither this kernel driver nor
+  // libraries before rdma-core 63 look; it is left to firmware, whose errno no source gives.
+  if (asked.rq_ring_size / RX_DESC_SIZE > most) return REFUSE(verdict, -EINVAL, NULL);
   qp->cap = attr->cap;
   answer.rq_mmap_size = PAGE_ALIGN(asked.rq_ring_size);
   return nic_answer(udata, &answer, sizeof(answer));
