@@ -8,7 +8,9 @@
 #include "nicshell.h"
 
 #define CQE_SIZE 32           // struct cq_base
-#define STATIC_WQE_SIZE 128   // bnxt_re_get_swqe_size, bnxt_re_get_rwqe_size of BNXT_STATIC_MAX_SGE
+#define WQE_HEADER 32         // struct sq_send_hdr, struct rq_wqe_hdr
+#define SGE_SIZE 16           // struct sq_sge
+#define STATIC_WQE_SIZE 128   // bnxt_re_get_swqe_size of BNXT_STATIC_MAX_SGE
 #define STATIC_MAX_SGE 6      // BNXT_STATIC_MAX_SGE
 #define RESERVED_WRS 128      // BNXT_QPLIB_RESERVED_QP_WRS
 #define PSN_SIZE 16           // struct sq_psn_search_ext, of P5 and P7
@@ -114,7 +116,9 @@ static int create_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_init_a
   if (attr->srq_type != IB_SRQT_BASIC) return REFUSE(verdict, -EOPNOTSUPP, "bnxt_re_create_srq");
   depth = min(init_depth(udata, attr->attr.max_wr + 1), most + 1);
   if (nic_ask(udata, &asked, sizeof(asked))) return REFUSE(verdict, -EFAULT, "bnxt_re_init_user_srq");
-  error = nic_pin(nic, &srq->pins, asked.srqva, PAGE_ALIGN((size_t)depth * STATIC_WQE_SIZE));
+  // bnxt_re_get_rwqe_size of the declared SGEs
+  error = nic_pin(nic, &srq->pins, asked.srqva,
+                  PAGE_ALIGN((size_t)depth * (WQE_HEADER + nic_cap(nic, NIC_CAP_MAX_SRQ_SGE) * SGE_SIZE)));
   if (error) return REFUSE(verdict, error, "bnxt_re_init_user_srq");
   srq->attr = attr->attr;
   srq->attr.max_wr = srq->size = depth;  // bnxt_re_query_srq shows the ring
@@ -156,7 +160,8 @@ static int create_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_init_attr*
   if (!error && !attr->srq) {
     depth = min(init_depth(udata, cap->max_recv_wr + 1), most + 1);
     qp->cap.max_recv_wr = depth;
-    error = nic_pin(nic, &qp->pins, asked.qprva, PAGE_ALIGN((size_t)depth * STATIC_WQE_SIZE));
+    // bnxt_re_setup_rwqe_size: as many SGEs as the chip has, 13 on P7, where the library's ring holds 6
+    error = nic_pin(nic, &qp->pins, asked.qprva, PAGE_ALIGN((size_t)depth * (WQE_HEADER + sges * SGE_SIZE)));
   }
   if (error) return REFUSE(verdict, error, "bnxt_re_init_user_qp");
   return nic_answer(udata, &answer, sizeof(answer));
