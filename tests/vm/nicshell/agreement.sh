@@ -1,9 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # agreement.sh BUILD: holds what Verbena's fit and the models promise of every NIC of the list `nics` against its own
-# user-space driver, in the VM; a sample, or 3000 requests for each with VERBENA_CHECK_FULL. Exit codes: those of in_vm.
+# user-space driver, in the VM: a sample of all in one guest, or with VERBENA_CHECK_FULL 3000 requests for each, in a
+# guest of its own, and one table at the end. Exit codes: those of in_vm.
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-seconds=900
-[[ -z ${VERBENA_CHECK_FULL:-} ]] || seconds=14400
-exec "$here/in_vm" "$seconds" "$here/guest/agree" "$(realpath "$1")"
+build=$(realpath "$1")
+[[ -n ${VERBENA_CHECK_FULL:-} ]] || exec "$here/in_vm" 900 "$here/guest/agree" "$build"
+
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+table='' failed='' blocked=''
+while read -r nic _; do
+  case $nic in '' | '#'*) continue ;; esac
+  code=0
+  "$here/in_vm" --only "$nic" 3600 "$here/guest/agree" "$build" | tee "$output" || code=$?
+  table+=$(grep '^table: ' "$output" || echo "table: $nic | no result, exit code $code")$'\n'
+  case $code in
+    0) ;;
+    77) blocked+=${blocked:+; }$(sed -n 's/^skipped: //p' "$output" | tail -n 1) ;;
+    *) failed+=${failed:+, }"$nic (exit code $code)" ;;
+  esac
+done <"$here/nics"
+
+echo "$table"
+if [[ -n $failed ]]; then
+  echo "FAILED: $failed"
+  exit 1
+fi
+if [[ -n $blocked ]]; then
+  echo "skipped: $blocked"
+  exit 77
+fi
