@@ -246,9 +246,9 @@ std::optional<Outcome> ModelCreation::predict_qp(const Tuple& tuple) const {
       types != nullptr &&
       std::none_of(types->items.begin(), types->items.end(), [&](const Node& each) { return each.scalar == type; })) {
     const int error = qp.has(type) ? qp.error(type) : qp.error("other_type");
-    // Where the numbers are refused as well, no model says what is looked at first.
+    // Where the numbers are refused as well, or may be, no model says what is looked at first.
     const auto numbers = predict_numbers(qp, tuple);
-    return refused(numbers && !numbers->taken && numbers->error != error ? 0 : error);
+    return refused(numbers && (numbers->taken || numbers->error == error) ? error : 0);
   }
   return predict_numbers(qp, tuple);
 }
