@@ -11,7 +11,7 @@ build=$(realpath "$1")
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 table='' failed='' blocked=''
-while read -r nic _; do
+while read -r -u 3 nic _; do
   case $nic in '' | '#'*) continue ;; esac
   code=0
   "$here/in_vm" --only "$nic" 3600 "$here/guest/agree" "$build" | tee "$output" || code=$?
@@ -21,7 +21,7 @@ while read -r nic _; do
     77) blocked+=${blocked:+; }$(sed -n 's/^skipped: //p' "$output" | tail -n 1) ;;
     *) failed+=${failed:+, }"$nic (exit code $code)" ;;
   esac
-done <"$here/nics"
+done 3<"$here/nics"
 
 echo "$table"
 if [[ -n $failed ]]; then
