@@ -24,23 +24,22 @@ bool meet(const NumberSet& left, const NumberSet& right) {
   return false;
 }
 
-std::string_view word_of(MatchKey key, const Subject& subject) {
-  const PortId* port = subject.device.port(subject.port);
+std::string_view word_of(MatchKey key, const DeviceId& device, const PortId* port) {
   switch (key) {
     case MatchKey::driver:
-      return subject.device.driver;
+      return device.driver;
     case MatchKey::transport:
       return port && port->transport != Transport::unknown ? name(port->transport) : std::string_view{};
     case MatchKey::link_layer:
       return port && port->link_layer != LinkLayer::unknown ? name(port->link_layer) : std::string_view{};
     case MatchKey::function:
-      return subject.device.function != Function::unknown ? name(subject.device.function) : std::string_view{};
+      return device.function != Function::unknown ? name(device.function) : std::string_view{};
     case MatchKey::arch:
-      return subject.device.arch;
+      return device.arch;
     case MatchKey::hypervisor:
-      return subject.device.hypervisor;
+      return device.hypervisor;
     case MatchKey::board_id:
-      return subject.device.board_id;
+      return device.board_id;
     default:
       return {};
   }
@@ -97,7 +96,7 @@ Answer ask(const Condition& condition, const Subject& subject, std::string* foun
   const MatchKey key = condition.key;
   switch (form(key)) {
     case MatchForm::words: {
-      const std::string_view word = word_of(key, subject);
+      const std::string_view word = subject.words[static_cast<std::size_t>(key)];
       if (word.empty()) return Answer::unknown;
       if (found) *found = word;
       return std::find(condition.words.begin(), condition.words.end(), word) != condition.words.end() ? Answer::yes
@@ -138,6 +137,8 @@ std::string_view when_name(const WhenTest& test) {
 }  // namespace
 
 Subject::Subject(const DeviceId& who, const Caps& says, std::uint8_t number) : device(who), caps(says), port(number) {
+  const PortId* where = device.port(port);
+  for (std::size_t key = 0; key < words.size(); ++key) words[key] = word_of(static_cast<MatchKey>(key), device, where);
   // An out-of-tree module brings a driver of its own: the kernel's release says nothing of it.
   if (!device.out_of_tree.value_or(false)) versions[0] = read_host_version(VersionKey::kernel, device.kernel);
   versions[1] = read_firmware(device.driver, device.firmware);
@@ -145,9 +146,10 @@ Subject::Subject(const DeviceId& who, const Caps& says, std::uint8_t number) : d
   versions[3] = read_host_version(VersionKey::rdma_core, device.rdma_core);
 }
 
-bool matches(const Rule& rule, const Subject& subject, std::string* why_not) {
+bool matches(const Rule& rule, const Subject& subject, std::string* why_not, DriverCondition driver) {
   std::string found;
   for (const Condition& condition : rule.match) {
+    if (driver == DriverCondition::answered && condition.key == MatchKey::driver) continue;
     const Answer answer = ask(condition, subject, why_not ? &found : nullptr);
     if (answer == Answer::yes) continue;
     if (answer == Answer::unknown && !rule.loosens && unknown_may_match(condition.key)) continue;

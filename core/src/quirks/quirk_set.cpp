@@ -164,7 +164,7 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
     } else if (!rule.summary.requires_features.empty()) {
       trace.why_not = fmt::format("needs table operations that this version lacks: {}",
                                   fmt::join(rule.summary.requires_features, ", "));
-    } else if (matches(rule, subject, &trace.why_not)) {
+    } else if (matches(rule, subject, &trace.why_not, DriverCondition::answered)) {
       trace.applied = true;
       matched.push_back(&rule);
     }

@@ -20,13 +20,6 @@ std::string_view name(MatchKey key) noexcept {
   return kNames[static_cast<std::size_t>(key)];
 }
 
-MatchForm form(MatchKey key) noexcept {
-  if (key <= MatchKey::board_id) return MatchForm::words;
-  if (key <= MatchKey::page_size) return MatchForm::numbers;
-  if (key <= MatchKey::out_of_tree) return MatchForm::flag;
-  return MatchForm::versions;
-}
-
 std::optional<MatchKey> find_match_key(std::string_view name) noexcept {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) return std::nullopt;

@@ -46,11 +46,17 @@ enum class MatchKey : std::uint8_t {
   module_version,
   rdma_core,                                  // versions
 };
+inline constexpr std::size_t kWordKeys = static_cast<std::size_t>(MatchKey::board_id) + 1;
 inline constexpr std::size_t kMatchKeys = static_cast<std::size_t>(MatchKey::rdma_core) + 1;
 enum class MatchForm : std::uint8_t { words, numbers, flag, versions };
 
 std::string_view name(MatchKey key) noexcept;
-MatchForm form(MatchKey key) noexcept;
+constexpr MatchForm form(MatchKey key) noexcept {
+  if (key <= MatchKey::board_id) return MatchForm::words;
+  if (key <= MatchKey::page_size) return MatchForm::numbers;
+  if (key <= MatchKey::out_of_tree) return MatchForm::flag;
+  return MatchForm::versions;
+}
 std::optional<MatchKey> find_match_key(std::string_view name) noexcept;
 std::span<const std::string_view> match_key_names() noexcept;
 
