@@ -7,6 +7,17 @@
 #include "contracts.hpp"
 #include "verbena/fit.hpp"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COUNTED_BY_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define COUNTED_BY_SANITIZER
+#endif
+#endif
+#ifdef COUNTED_BY_SANITIZER
+#include <sanitizer/allocator_interface.h>
+#endif
+
 namespace {
 
 // Per thread, and counted only while a test looks.
@@ -15,6 +26,18 @@ thread_local int allocations = 0;
 
 }  // namespace
 
+// A sanitizer has these operators itself, and tells of what they do.
+#ifdef COUNTED_BY_SANITIZER
+namespace {
+
+const int kHooked = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void* /*memory*/, std::size_t /*size*/) {
+      if (counting) ++allocations;
+    },
+    [](const volatile void* /*memory*/) {});
+
+}  // namespace
+#else
 void* operator new(std::size_t size) {
   if (counting) ++allocations;
   void* const memory = std::malloc(size != 0 ? size : 1);
@@ -31,9 +54,16 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+#endif
 
 namespace verbena {
 namespace {
+
+#ifdef COUNTED_BY_SANITIZER
+TEST(FitAllocation, TheSanitizerTellsOfAllocations) {
+  EXPECT_NE(kHooked, 0);
+}
+#endif
 
 TEST(FitAllocation, NothingIsAllocatedWhenNothingIsAdjusted) {
   const Contract contract = contracts::connectx5();
