@@ -17,8 +17,8 @@ int nic_create_cq(struct ib_cq* cq, const struct ib_cq_init_attr* attr, struct u
     nic_return_number(nic, NIC_CQS, ours->number);
   }
 out:
-  return nic_record(nic, "create_cq", error, &verdict, "cqe %u, flags %#x, reports %d", attr->cqe, attr->flags,
-                    error ? 0 : cq->cqe);
+  return nic_record(nic, "create_cq", error, &verdict, "cqe %u, flags %#x, reports %d%s", attr->cqe, attr->flags,
+                    error ? 0 : cq->cqe, ours->details);
 }
 
 int nic_destroy_cq(struct ib_cq* cq, struct ib_udata* udata) {

@@ -2,12 +2,17 @@
 // NVIDIA's mlx5: ConnectX from Connect-IB on. Functions named are of hw/mlx5.
 //
 // The kernel driver and libmlx5 can share doorbell pages in two ways. Here it is the older one, pages handed out with
-// the context (tot_bfregs); the library falls to it by itself. Of DEVX nothing is served.
+// the context (tot_bfregs); the library falls to it by itself. DevX is served with the module's parameter `devx`.
 #include <linux/log2.h>
+#include <linux/moduleparam.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "nicshell.h"
+#include "mlx5.h"
+
+static bool devx;
+module_param(devx, bool, 0444);
+MODULE_PARM_DESC(devx, "mlx5: firmware serves DevX contexts (log_max_uctx)");
 
 #define WQE_BLOCK_SHIFT 6   // MLX5_SEND_WQE_BB
 #define DATA_SEGMENT 16     // struct mlx5_wqe_data_seg, mlx5_wqe_srq_next_seg
@@ -15,6 +20,7 @@
 #define VENDOR_OUI 0x02c9   // what firmware of NVIDIA's own boards answers (mlx5_query_vendor_id)
 #define BFREGS 16           // MLX5_DEF_TOT_UUARS of rdma-core providers/mlx5
 #define BFREG_SIZE 512
+#define COMPRESSED_CQES 64  // the shell's own, as all that query_device says of CQEs
 
 // Firmware's numbers that no source gives for a model: those of a ConnectX-5 (models/connectx5.yaml).
 static const struct nic_figure fallback[NIC_CAP_COUNT] = {
@@ -46,7 +52,7 @@ static const struct nic_figure fallback[NIC_CAP_COUNT] = {
 };
 
 // 1 << log_max_qp_sz, log_max_cq_sz and log_max_srq_sz of firmware
-static u32 max_blocks(const struct nic* nic) {
+u32 nic_mlx5_max_blocks(const struct nic* nic) {
   return nic_made(nic, NIC_MADE_SEND_RING_MAX, 32768 << WQE_BLOCK_SHIFT) >> WQE_BLOCK_SHIFT;
 }
 static u32 max_cq_ring(const struct nic* nic) {
@@ -55,10 +61,10 @@ static u32 max_cq_ring(const struct nic* nic) {
 static u32 max_srq_ring(const struct nic* nic) {
   return nic_cap(nic, NIC_CAP_MAX_SRQ_WR) + 1;
 }
-static u32 max_send_wqe(const struct nic* nic) {
+u32 nic_mlx5_max_send_wqe(const struct nic* nic) {
   return nic_made(nic, NIC_MADE_SEND_WQE_MAX, 1024);
 }
-static u32 max_recv_wqe(const struct nic* nic) {
+u32 nic_mlx5_max_recv_wqe(const struct nic* nic) {
   return nic_made(nic, NIC_MADE_RECV_WQE_MAX, 512);
 }
 
@@ -67,10 +73,14 @@ static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_
   struct mlx5_ib_query_device_resp answer = {};
 
   if (nic->model->verbs_vendor == nic->model->pci_vendor) attr->vendor_id = VENDOR_OUI;
-  attr->max_send_sge = (min(max_send_wqe(nic), 512u) - 32) / DATA_SEGMENT;
-  attr->max_recv_sge = max_recv_wqe(nic) / DATA_SEGMENT;
+  attr->max_send_sge = (min(nic_mlx5_max_send_wqe(nic), 512u) - 32) / DATA_SEGMENT;
+  attr->max_recv_sge = nic_mlx5_max_recv_wqe(nic) / DATA_SEGMENT;
   if (!udata || !udata->outlen) return 0;
   answer.response_length = min(udata->outlen, sizeof(answer));
+  answer.cqe_comp_caps.max_num = COMPRESSED_CQES;
+  answer.cqe_comp_caps.supported_format = MLX5_IB_CQE_RES_FORMAT_HASH | MLX5_IB_CQE_RES_FORMAT_CSUM;
+  answer.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP | MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD |
+                 MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
@@ -81,15 +91,18 @@ static int alloc_context(struct nic* nic, struct nic_context* context, struct ib
 
   if (nic_ask(udata, &asked, sizeof(asked))) return REFUSE(verdict, -EFAULT, "mlx5_ib_alloc_ucontext");
   if (asked.flags & ~MLX5_IB_ALLOC_UCTX_DEVX) return REFUSE(verdict, -EOPNOTSUPP, "mlx5_ib_alloc_ucontext");
-  if (asked.flags & MLX5_IB_ALLOC_UCTX_DEVX) return -EOPNOTSUPP;  // the library tries again without
+  if (asked.flags & MLX5_IB_ALLOC_UCTX_DEVX) {
+    if (!devx) return REFUSE(verdict, -EINVAL, "mlx5_ib_devx_create");  // the library tries again without
+    context->config |= NIC_MLX5_DEVX;
+  }
   answer.qp_tab_size = roundup_pow_of_two(nic_cap(nic, NIC_CAP_MAX_QP));
   answer.bf_reg_size = BFREG_SIZE;
   answer.tot_bfregs = BFREGS;
   answer.cache_line_size = cache_line_size();
-  answer.max_sq_desc_sz = max_send_wqe(nic);
-  answer.max_rq_desc_sz = max_recv_wqe(nic);
-  answer.max_send_wqebb = max_blocks(nic);
-  answer.max_recv_wr = max_blocks(nic);
+  answer.max_sq_desc_sz = nic_mlx5_max_send_wqe(nic);
+  answer.max_rq_desc_sz = nic_mlx5_max_recv_wqe(nic);
+  answer.max_send_wqebb = nic_mlx5_max_blocks(nic);
+  answer.max_recv_wr = nic_mlx5_max_blocks(nic);
   answer.max_srq_recv_wr = max_srq_ring(nic);
   answer.num_ports = 1;
   answer.cqe_version = min_t(u8, 1, asked.max_cqe_version);
@@ -126,9 +139,14 @@ static int create_cq(struct nic* nic, struct nic_cq* cq, const struct ib_cq_init
                       MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) ||
       (asked.cqe_size != 64 && asked.cqe_size != 128) || asked.reserved0 || asked.reserved1)
     return REFUSE(verdict, -EINVAL, "create_cq_user");
-  // firmware's caps for CQE compression and padding are left off
-  if (asked.cqe_comp_en == 1 || (asked.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD))
+  if (asked.cqe_comp_en == 1 && asked.cqe_comp_res_format != MLX5_IB_CQE_RES_FORMAT_HASH &&
+      asked.cqe_comp_res_format != MLX5_IB_CQE_RES_FORMAT_CSUM)
+    return REFUSE(verdict, asked.cqe_comp_res_format == MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX ? -EOPNOTSUPP : -EINVAL,
+                  "mini_cqe_res_format_to_hw");
+  if ((asked.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) && asked.cqe_size != 128)
     return REFUSE(verdict, -EOPNOTSUPP, "create_cq_user");
+  snprintf(cq->details, sizeof(cq->details), ", CQEs of %u bytes, compressed %u, driver flags %#x", asked.cqe_size,
+           asked.cqe_comp_en, asked.flags);
   error = nic_pin(nic, &cq->pins, asked.buf_addr, (size_t)cq->size * asked.cqe_size);
   if (error) return REFUSE(verdict, error, "create_cq_user");
   return nic_answer(udata, &answer, sizeof(answer));
@@ -166,7 +184,7 @@ static int create_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_init_a
 
   if (attr->srq_type != IB_SRQT_BASIC && attr->srq_type != IB_SRQT_XRC)
     return REFUSE(verdict, -EOPNOTSUPP, attr->srq_type == IB_SRQT_TM ? NULL : "mlx5_ib_create_srq");
-  if (attr->attr.max_wr >= max_srq_ring(nic) || attr->attr.max_sge > max_recv_wqe(nic) / DATA_SEGMENT)
+  if (attr->attr.max_wr >= max_srq_ring(nic) || attr->attr.max_sge > nic_mlx5_max_recv_wqe(nic) / DATA_SEGMENT)
     return REFUSE(verdict, -EINVAL, "mlx5_ib_create_srq");
   depth = roundup_pow_of_two(attr->attr.max_wr + 1);
   entry = max(32ul, roundup_pow_of_two(DATA_SEGMENT * (attr->attr.max_sge + 1ul)));
@@ -183,6 +201,15 @@ static int modify_srq(struct nic* nic, struct nic_srq* srq, struct ib_srq_attr* 
   if ((mask & IB_SRQ_MAX_WR) || ((mask & IB_SRQ_LIMIT) && attr->srq_limit > srq->attr.max_wr))
     return REFUSE(verdict, -EINVAL, "mlx5_ib_modify_srq");
   return 0;
+}
+
+// process_vendor_flags: which flags of the driver's own go with this type
+static bool flags_fit(enum ib_qp_type type, u32 flags) {
+  u32 known = MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |
+              MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_UAR_PAGE_INDEX;
+
+  if (type == IB_QPT_RC) known |= MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE;
+  return !(flags & ~known);
 }
 
 // create_user_qp, set_rq_size, set_user_buf_size: the library passes its rings, the kernel checks them
@@ -213,12 +240,14 @@ static int create_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_init_attr*
   if (udata->inlen < offsetof(struct mlx5_ib_create_qp, ece_options))
     return REFUSE(verdict, -EINVAL, "process_udata_size");
   if (nic_ask(udata, &asked, sizeof(asked))) return REFUSE(verdict, -EFAULT, "mlx5_ib_create_qp");
-  if (attr->cap.max_recv_wr > max_blocks(nic)) return REFUSE(verdict, -EINVAL, "set_rq_size");
+  snprintf(qp->details, sizeof(qp->details), ", driver flags %#x", asked.flags);
+  if (!flags_fit(attr->qp_type, asked.flags)) return REFUSE(verdict, -EINVAL, "process_vendor_flags");
+  if (attr->cap.max_recv_wr > nic_mlx5_max_blocks(nic)) return REFUSE(verdict, -EINVAL, "set_rq_size");
   if (!has_receives) attr->cap.max_recv_wr = attr->cap.max_recv_sge = 0;
   if (has_receives ? asked.rq_wqe_shift > 30 : asked.rq_wqe_shift || asked.rq_wqe_count)
     return REFUSE(verdict, -EINVAL, "create_user_qp");
   if (asked.sq_wqe_count && !is_power_of_2(asked.sq_wqe_count)) return REFUSE(verdict, -EINVAL, "set_user_buf_size");
-  if (asked.sq_wqe_count > max_blocks(nic)) return REFUSE(verdict, -EINVAL, "create_user_qp");
+  if (asked.sq_wqe_count > nic_mlx5_max_blocks(nic)) return REFUSE(verdict, -EINVAL, "create_user_qp");
   bytes = ((u64)asked.rq_wqe_count << asked.rq_wqe_shift) + ((u64)asked.sq_wqe_count << WQE_BLOCK_SHIFT);
   if (bytes > INT_MAX) return REFUSE(verdict, -EINVAL, "set_user_buf_size");
   if (asked.buf_addr && bytes) {
@@ -309,6 +338,7 @@ const struct nic_vendor nic_mlx5 = {
     .driver = "mlx5",
     .parent_driver = "mlx5_core",
     .ops = &ops,
+    .objects = nic_mlx5_objects,
     .exhausted = {-ENOMEM, NULL},  // firmware's refusal, whose errno no source gives
     .fallback = fallback,
     .query_device = query_device,

@@ -53,6 +53,7 @@ static int register_nic(struct nic* nic) {
   nic->ib.node_guid = cpu_to_be64(ether_addr_to_u64(nic->ethernet->dev_addr));
   ib_set_device_ops(&nic->ib, nic->vendor->ops);
   ib_set_device_ops(&nic->ib, &nic_base_ops);
+  nic->ib.driver_def = nic->vendor->objects;
   if (nic->model->link_layer == NIC_ETHERNET) error = ib_device_set_netdev(&nic->ib, nic->ethernet, 1);
   if (!error) error = ib_register_device(&nic->ib, name, NULL);
   if (error) ib_device_set_netdev(&nic->ib, NULL, 1);

@@ -63,8 +63,11 @@ struct nic_ah {
   struct rdma_ah_attr attr;
 };
 
+#define NIC_DETAILS 80 /* what the vendor adds to a line of the record */
+
 struct nic_cq {
   struct ib_cq ib;
+  char details[NIC_DETAILS];
   u32 number;
   u32 size;
   struct nic_pins pins;
@@ -80,6 +83,7 @@ struct nic_srq {
 
 struct nic_qp {
   struct ib_qp ib;
+  char details[NIC_DETAILS];
   enum ib_qp_state state;
   struct ib_qp_cap cap; /* as the kernel driver keeps it, which query_qp shows */
   struct ib_qp_attr attr;
@@ -115,6 +119,7 @@ struct nic_vendor {
   const char* driver; /* as identity.driver of the models */
   const char* parent_driver; /* that of the PCI function */
   const struct ib_device_ops* ops; /* what this driver has; the rest comes from nic_base_ops */
+  const struct uapi_definition* objects; /* kinds of its own, beyond those of verbs */
   struct {
     int error;
     const char* by;

@@ -19,10 +19,10 @@ int nic_create_qp(struct ib_qp* qp, struct ib_qp_init_attr* attr, struct ib_udat
   }
 out:
   return nic_record(nic, "create_qp", error, &verdict,
-                    "type %d, wr %u/%u, sge %u/%u, inline %u, reports %u/%u, %u/%u, %u", attr->qp_type,
+                    "type %d, wr %u/%u, sge %u/%u, inline %u, reports %u/%u, %u/%u, %u%s", attr->qp_type,
                     asked.max_send_wr, asked.max_recv_wr, asked.max_send_sge, asked.max_recv_sge, asked.max_inline_data,
                     attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->cap.max_send_sge, attr->cap.max_recv_sge,
-                    attr->cap.max_inline_data);
+                    attr->cap.max_inline_data, ours->details);
 }
 
 static void store(struct nic_qp* qp, const struct ib_qp_attr* attr, int mask) {
