@@ -42,8 +42,9 @@ public:
   virtual std::span<const std::string_view> drivers() const noexcept = 0;
   /// Ring formulas that tables may choose with `joint:`.
   virtual std::span<const JointFormula> formulas() const noexcept = 0;
-  /// Adds what the vendor's own query tells; leaves what it cannot ask. Only asks, never creates.
-  virtual void probe(Verbs& verbs, ibv_context* context, const DeviceId& device, Caps& caps) const = 0;
+  /// Adds what the vendor's own query tells; leaves what it cannot ask. Only asks, never creates. Returns a sentence
+  /// for the log on what of the vendor's library was found and what is lost without the rest; empty when there is none.
+  virtual std::string probe(Verbs& verbs, ibv_context* context, const DeviceId& device, Caps& caps) const = 0;
   /// Makes the QP as fitted: `cap` comes back as the provider wrote it. Null on refusal, with errno_value the positive
   /// errno, or 0 when the driver set none.
   virtual ibv_qp* create_qp(Verbs& verbs, const QpCreate& what, const QpFit& fit, ibv_qp_cap& cap,

@@ -53,15 +53,25 @@ Attr plain_attr(const QpCreate& what, const QpFit& fit) noexcept {
 
 }  // namespace
 
-void GenericBackend::probe(Verbs&, ibv_context*, const DeviceId&, Caps&) const {}
+std::string GenericBackend::probe(Verbs&, ibv_context*, const DeviceId&, Caps&) const {
+  return {};
+}
+
+ibv_qp_init_attr_ex GenericBackend::extended_attr(const QpCreate& what, const QpFit& fit) noexcept {
+  auto attr = plain_attr<ibv_qp_init_attr_ex>(what, fit);
+  attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+  attr.pd = what.pd;
+  if (fit.declare_ops && !fit.grant.ops.is_all()) {
+    attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = fit.grant.ops.bits;
+  }
+  return attr;
+}
 
 ibv_qp* GenericBackend::create_qp(Verbs& verbs, const QpCreate& what, const QpFit& fit, ibv_qp_cap& cap,
                                   int& errno_value) const {
   if (fit.declare_ops && !fit.grant.ops.is_all()) {
-    auto attr = plain_attr<ibv_qp_init_attr_ex>(what, fit);
-    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.pd = what.pd;
-    attr.send_ops_flags = fit.grant.ops.bits;
+    auto attr = extended_attr(what, fit);
     ibv_qp* const qp = answer(verbs.create_qp_ex(what.context, attr), errno_value);
     cap = attr.cap;
     return qp;

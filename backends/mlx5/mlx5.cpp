@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "backends/mlx5/hca_caps.hpp"
+#include "backends/mlx5/direct_verbs.hpp"
 #include "backends/mlx5/wqe_blocks.hpp"
 
 namespace verbena::mlx5 {
@@ -17,8 +17,18 @@ public:
     return served;
   }
   std::span<const JointFormula> formulas() const noexcept override { return {&kWqeBlocks, 1}; }
-  void probe(Verbs& verbs, ibv_context* context, const DeviceId&, Caps& caps) const override {
-    probe_hca_caps(verbs, context, caps);
+  std::string probe(Verbs& verbs, ibv_context* context, const DeviceId&, Caps& caps) const override {
+    return probe_direct_verbs(verbs, context, caps);
+  }
+  ibv_qp* create_qp(Verbs& verbs, const QpCreate& what, const QpFit& fit, ibv_qp_cap& cap,
+                    int& errno_value) const override {
+    // Datagrams are never left in the completion. Source: Linux hw/mlx5/qp.c create_user_qp (cs_res).
+    if (!fit.in_place || fit.grant.type == QpType::ud)
+      return GenericBackend::create_qp(verbs, what, fit, cap, errno_value);
+    auto attr = extended_attr(what, fit);
+    ibv_qp* const qp = create_qp_in_place(verbs, what.context, attr, errno_value);
+    cap = attr.cap;
+    return qp;
   }
   std::string_view vendor_error(std::uint32_t vendor_err) const noexcept override {
     // The one value that the provider itself names. Source: rdma-core providers/mlx5/cq.c is_odp_pfault_err.

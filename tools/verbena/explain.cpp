@@ -131,7 +131,7 @@ void add_explain(CLI::App& app, Run& run) {
   };
   list("--cq", words->cqs, "A completion queue of N entries, or FLOOR..WISH; repeatable");
   list("--qp", words->qps,
-       "A queue pair: rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all; N or "
+       "A queue pair: rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all,in_place; N or "
        "FLOOR..WISH; absent: depth 1, SGE 1, inline 0, all opcodes; repeatable");
   list("--srq", words->srqs, "A shared receive queue: wr=N,sge=N,limit=N; repeatable");
   list("--mr", words->mrs, "A region: BYTES[,local_write,remote_write,remote_read,remote_atomic,...]; repeatable");

@@ -81,8 +81,9 @@ Result<void> refuse_twice(std::string_view what, std::span<const Part> parts) {
 }  // namespace
 
 Result<verbena::QpRequest> read_qp_spec(std::string_view spec) {
-  static constexpr std::array<std::string_view, 12> kKnown{
-      "rc", "uc", "ud", "send_wr", "recv_wr", "send_sge", "recv_sge", "inline", "ops", "srq", "sig_all", "policy"};
+  static constexpr std::array<std::string_view, 13> kKnown{"rc",       "uc",       "ud",     "send_wr", "recv_wr",
+                                                           "send_sge", "recv_sge", "inline", "ops",     "srq",
+                                                           "sig_all",  "in_place", "policy"};
   verbena::QpRequest request;
   const std::array keys{WishKey{"send_wr", "max_send_wr", &request.max_send_wr},
                         WishKey{"recv_wr", "max_recv_wr", &request.max_recv_wr},
@@ -101,8 +102,11 @@ Result<verbena::QpRequest> read_qp_spec(std::string_view spec) {
         typed = true;
         continue;
       }
-      if (part.key == "srq" || part.key == "sig_all") {
-        (part.key == "srq" ? request.srq : request.sq_sig_all) = true;
+      if (bool* const word = part.key == "srq"        ? &request.srq
+                             : part.key == "sig_all"  ? &request.sq_sig_all
+                             : part.key == "in_place" ? &request.in_place
+                                                      : nullptr) {
+        *word = true;
         continue;
       }
     } else if (part.key == "ops") {

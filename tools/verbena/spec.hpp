@@ -9,7 +9,7 @@
 namespace cli {
 
 /// `rc,send_wr=512..4096,recv_wr=4096,send_sge=16,recv_sge=16,inline=256,ops=send+write+read`; absent keys are depth 1,
-/// SGE 1, inline 0, all opcodes. `srq` and `sig_all` are words of their own.
+/// SGE 1, inline 0, all opcodes. `srq`, `sig_all` and `in_place` are words of their own.
 verbena::Result<verbena::QpRequest> read_qp_spec(std::string_view spec);
 
 /// `wr=1024,sge=4,limit=16`.

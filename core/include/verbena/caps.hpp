@@ -34,9 +34,13 @@ enum class Cap : std::uint8_t {
   max_send_wqebb,        ///< mlx5: 64-byte blocks of the largest send queue
   max_sq_desc_bytes,     ///< mlx5: bytes of the largest send WQE
   max_rq_desc_bytes,     ///< mlx5: bytes of the largest receive WQE
+  cqe_comp_max_num,      ///< mlx5: completions that one compressed CQE may stand for, 0 for none
+  max_dynamic_bfregs,    ///< mlx5: doorbells of their own that thread domains can have
+  num_lag_ports,         ///< mlx5: ports behind a bond; only where there is one
+  vendor_create_qp,      ///< 1: the vendor's own library is there to make queue pairs otherwise than verbs can
 };
 // clang-format on
-inline constexpr std::size_t kCapCount = static_cast<std::size_t>(Cap::max_rq_desc_bytes) + 1;
+inline constexpr std::size_t kCapCount = static_cast<std::size_t>(Cap::vendor_create_qp) + 1;
 
 std::string_view name(Cap cap) noexcept;
 std::optional<Cap> find_cap(std::string_view name) noexcept;

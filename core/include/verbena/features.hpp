@@ -31,6 +31,7 @@ enum class Feature : std::uint8_t {
   // objects and verbs
   srq, srq_resize, srq_limit_event, last_wqe_reached_event,
   memory_window_1, memory_window_2,
+  in_place_data,      ///< the device writes every message to its buffer; see QpRequest::in_place
   create_qp_ex,       ///< ibv_create_qp_ex with send_ops_flags (the work request builder)
   create_cq_ex,       ///< extended polling
   cq_resize, cq_moderation, cq_ignore_overrun, cq_events,

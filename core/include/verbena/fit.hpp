@@ -15,6 +15,7 @@ namespace verbena {
 /// What a backend needs to make the QP besides the numbers in the grant.
 struct QpFit {
   QpGrant grant;              ///< `passed` holds what goes to create
+  bool in_place = false;      ///< as the request's
   bool declare_ops = false;   ///< create with ibv_create_qp_ex and send_ops_flags = grant.ops
 };
 

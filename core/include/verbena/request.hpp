@@ -62,6 +62,10 @@ struct QpRequest {
   Wish max_send_wr{1}, max_recv_wr{1}, max_send_sge{1}, max_recv_sge{1}, max_inline_data{0};
   bool srq = false;          ///< receives come from an SRQ: the receive fields do not count
   bool sq_sig_all = false;
+  /// The device itself writes what arrives to its buffer, before the completion: for memory that the CPU cannot
+  /// write (a GPU's), and for callers that watch the buffer. Refused by `in_place_data` where a driver leaves
+  /// small messages in the completion, to be copied when it is polled, and cannot be told not to.
+  bool in_place = false;
   Policy policy = Policy::prefer;               ///< for every number that names none of its own
   Policy substitutes = Policy::require;         ///< for substitutes that change ordering, atomicity or completions
   std::array<Competitor, 3> give_way{Competitor::inline_data, Competitor::depth, Competitor::sges};

@@ -242,7 +242,7 @@ public:
   virtual std::uint32_t random32() = 0;
 
   /// A vendor slot: a function of a vendor's own library (`libmlx5.so.1`, `mlx5dv_query_device`), null when that
-  /// library is not on this host, or not behind this table.
+  /// library is not loaded (a provider is while its devices are listed), or not behind this table.
   virtual void* vendor_function(const char* library, const char* function) = 0;
 
 protected:

@@ -102,7 +102,8 @@ Result<KnownDevice> probe(LibraryState& library, ibv_context* context, std::stri
                                fmt::format("no backend serves driver '{}' of {}, and the registry has no generic one",
                                            probed->id.driver, name)));
   }
-  known.backend->probe(verbs, context, probed->id, probed->caps);
+  const std::string remark = known.backend->probe(verbs, context, probed->id, probed->caps);
+  if (!remark.empty()) library.log(LogLevel::info, name, remark);
   known.probed = std::move(probed);
   if (stamp) {
     known.stamp = *stamp;

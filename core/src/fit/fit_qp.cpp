@@ -46,6 +46,11 @@ std::optional<Error> check_type(const QpRequest& request, const Contract& contra
   if (request.srq && contract.feature(Feature::srq).support == Support::absent)
     return lacking(contract, Feature::srq,
                    "the device has no shared receive queues; give the queue pair a receive queue of its own");
+  if (request.in_place && contract.feature(Feature::in_place_data).support == Support::absent)
+    return lacking(
+        contract, Feature::in_place_data,
+        "small messages come in the completion and are copied when it is polled; receive into memory that the "
+        "CPU can write, and poll before looking");
   return std::nullopt;
 }
 
@@ -117,6 +122,7 @@ std::optional<Error> fit_into(QpFit& fitted, const QpRequest& request, const Con
   QpFields fields;
   if (auto error = clip_all(request, contract, fields)) return error;
 
+  fitted.in_place = request.in_place;
   fitted.declare_ops = !request.ops.is_all() && contract.native(Feature::create_qp_ex);
   const bool substituted = stands_in(request, contract);
   const QueueShape shape{

@@ -53,10 +53,14 @@ constexpr names::WordTable<kCapCount> kCaps{"max_qp",
                                             "xrc_odp_caps",
                                             "max_send_wqebb",
                                             "max_sq_desc_bytes",
-                                            "max_rq_desc_bytes"};
+                                            "max_rq_desc_bytes",
+                                            "cqe_comp_max_num",
+                                            "max_dynamic_bfregs",
+                                            "num_lag_ports",
+                                            "vendor_create_qp"};
 // clang-format on
 static_assert(names::word_of(kCaps, Cap::page_size_cap) == "page_size_cap");
-static_assert(names::word_of(kCaps, Cap::max_rq_desc_bytes) == "max_rq_desc_bytes");
+static_assert(names::word_of(kCaps, Cap::vendor_create_qp) == "vendor_create_qp");
 
 constexpr names::WordTable<kPortCapCount> kPortCaps{"state",          "max_mtu",      "active_mtu",  "max_msg_sz",
                                                     "gid_tbl_len",    "pkey_tbl_len", "lid",         "sm_lid",

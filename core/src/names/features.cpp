@@ -38,6 +38,8 @@ constexpr std::array<FeatureInfo, kFeatureCount> kFeatures{{
      "an event when a failed QP takes no more from its shared receive queue"},
     {Feature::memory_window_1, "memory_window_1", "memory windows of type 1"},
     {Feature::memory_window_2, "memory_window_2", "memory windows of type 2"},
+    {Feature::in_place_data, "in_place_data",
+     "queue pairs whose small messages the device writes to their buffers, and no library out of the completion"},
     {Feature::create_qp_ex, "create_qp_ex", "ibv_create_qp_ex with send_ops_flags (the work request builder)"},
     {Feature::create_cq_ex, "create_cq_ex", "extended polling"},
     {Feature::cq_resize, "cq_resize", "change of a completion queue's depth"},

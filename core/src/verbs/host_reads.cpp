@@ -197,10 +197,14 @@ void* RealVerbs::vendor_function(const char* library, const char* function) {
   auto known = std::find_if(vendor_libraries_.begin(), vendor_libraries_.end(),
                             [&](const OpenLibrary& open) { return open.name == library; });
   if (known == vendor_libraries_.end()) {
-    vendor_libraries_.push_back({library, ::dlopen(library, RTLD_NOW | RTLD_LOCAL)});
+    // Only the copy that libibverbs loaded as the provider, never a second one beside it: that would register itself as
+    // a provider too, and does not serve the contexts of the first.
+    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle == nullptr) return nullptr;
+    vendor_libraries_.push_back({library, handle});
     known = vendor_libraries_.end() - 1;
   }
-  return known->handle != nullptr ? ::dlsym(known->handle, function) : nullptr;
+  return ::dlsym(known->handle, function);
 }
 
 }  // namespace verbena

@@ -124,6 +124,14 @@ inline Contract rxe() {
       .build();
 }
 
+/// One feature less than a device of which nothing is known.
+inline Contract lacking(Feature feature) {
+  Caps caps;
+  caps.set(Cap::max_qp_wr, 5000);
+  caps.set(Cap::max_sge, 20);
+  return Made(caps).feature(feature, Support::absent).build();
+}
+
 /// A ring so small that everything competes, and roundings on top.
 inline Contract cramped() {
   Caps caps;

@@ -88,6 +88,23 @@ TEST(Fit, FewerOpcodesMakeADeeperQueueOfMlx5) {
   EXPECT_EQ(fitted->grant.ops, request.ops);
 }
 
+TEST(Fit, DataInPlaceIsAskedForOnlyWhereItIsWantedAndRefusedOnlyWhereItIsAbsent) {
+  QpRequest request = rc(64, 64, 1, 1, 0);
+  const Contract unknown = contracts::connectx5();
+  EXPECT_FALSE(fit(request, unknown)->in_place);
+  request.in_place = true;
+  ASSERT_TRUE(fit(request, unknown)) << "nothing denies it";
+  EXPECT_TRUE(fit(request, unknown)->in_place);
+
+  const Contract absent = contracts::lacking(Feature::in_place_data);
+  const auto refused = fit(request, absent);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(refused.error().field, "in_place_data");
+  request.in_place = false;
+  EXPECT_TRUE(fit(request, absent)) << "nobody asked";
+}
+
 TEST(Fit, DepthGivesWayBeforeSges) {
   const auto fitted = fit(rc(8192, 1, 30, 1, 0), contracts::connectx5());
   ASSERT_TRUE(fitted.has_value());

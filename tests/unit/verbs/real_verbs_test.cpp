@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The host's own table, as far as it can be tried on a host without any RDMA device.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -63,6 +64,21 @@ TEST(RealVerbs, AVendorLibraryThatIsNotThereGivesNoFunction) {
   const auto verbs = real_verbs();
   EXPECT_EQ(verbs->vendor_function("libverbena-no-such-vendor.so.9", "anything"), nullptr);
   EXPECT_EQ(verbs->vendor_function("libverbena-no-such-vendor.so.9", "anything"), nullptr);
+}
+
+// A second copy of a provider would register itself with libibverbs beside the first.
+TEST(RealVerbs, AVendorLibraryIsNotLoadedForBeingAskedFor) {
+  const char* const provider = "libmlx4.so.1";
+  if (::dlopen(provider, RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << provider << " is loaded already";
+  EXPECT_EQ(real_verbs()->vendor_function(provider, "mlx4dv_init_obj"), nullptr);
+  EXPECT_EQ(::dlopen(provider, RTLD_NOW | RTLD_NOLOAD), nullptr);
+}
+
+TEST(RealVerbs, AVendorLibraryThatIsLoadedGivesItsFunctions) {
+  const auto verbs = real_verbs();
+  EXPECT_EQ(verbs->vendor_function("libibverbs.so.1", "ibv_get_device_list"),
+            ::dlsym(RTLD_DEFAULT, "ibv_get_device_list"));
+  EXPECT_EQ(verbs->vendor_function("libibverbs.so.1", "ibv_no_such_function"), nullptr);
 }
 
 TEST(RealVerbs, WaitingOnADescriptorEndsAtItsTimeout) {
