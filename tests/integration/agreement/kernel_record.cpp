@@ -29,4 +29,13 @@ std::string KernelRecord::who_refused() const {
   return who;
 }
 
+std::string KernelRecord::newest(std::string_view verb) const {
+  const std::string word = " " + std::string(verb) + " ";
+  std::string found;
+  std::ifstream file(kFile);
+  for (std::string line; std::getline(file, line);)
+    if (line.find(word) != std::string::npos) found = line;
+  return found;
+}
+
 }  // namespace agreement

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace agreement {
 
@@ -14,6 +15,8 @@ public:
   /// The function of the kernel driver's copy that refused since `empty`, `shell`, or `the user-space driver` when
   /// nothing came as far as the kernel. Empty without shells.
   std::string who_refused() const;
+  /// The newest line about that verb (`create_qp`) since `empty`; empty when it never came as far as the kernel.
+  std::string newest(std::string_view verb) const;
 
 private:
   bool there_;
