@@ -8,6 +8,7 @@
  *   struct verbena_report* report = NULL;
  *   struct verbena_contract* contract = NULL;
  *   if (verbena_contract_from_context(context, 1, NULL, &contract, &report)) ...verbena_report_text(report)...
+ *   verbena_report_free(report);
  *   if (verbena_fit_qp(contract, &attr, NULL, &report)) ...
  *   qp = ibv_create_qp(pd, &attr);
  *
@@ -22,7 +23,7 @@
  * Threads. All state is in handles. A `const` handle may be read from any number of threads at once; a handle may not
  * be freed while another thread uses it. The environment is read in verbena_library_create and
  * verbena_contract_from_... without a library, and nowhere else.
- * Structs. The caller writes sizeof the struct into `size` (verbena_..._init macros do) and zeroes the rest. A smaller,
+ * Structs. The caller writes sizeof the struct into `size` (VERBENA_INIT does) and zeroes the rest. A smaller,
  * older struct is read with zeroes behind it; a larger one is refused if what this library does not know is not zero.
  * Structs that are filled in are filled up to `size`. */
 
