@@ -195,8 +195,9 @@ std::vector<std::string> Posting::fill(ibv_qp* qp, const Tuple& tuple, const Num
   if (!sends) return faults;
 
   // Sends: inline ones, then too much of one, then plain ones.
-  // Where operations were named, through the builder that naming them gives.
-  const bool ud = tuple.type == verbena::QpType::ud, built = !tuple.ops.is_all();
+  // Where operations were named, through the builder that naming them gives; but not into a queue of no depth, where
+  // libmlx5 writes through a null pointer (rdma-core 44 mlx5/qp.c _common_wqe_init_op, _common_wqe_finalize).
+  const bool ud = tuple.type == verbena::QpType::ud, built = !tuple.ops.is_all() && returned(kSendWr) > 0;
   const auto post = [&](ibv_send_wr* list, ibv_send_wr** bad_one) {
     return built ? post_send_built(qp, list, bad_one) : ibv_post_send(qp, list, bad_one);
   };
