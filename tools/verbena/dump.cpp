@@ -9,12 +9,12 @@
 namespace cli {
 namespace {
 
-struct Words {
+struct DumpWords {
   bool trial = false;
   bool redact = false;
 };
 
-int dump(const Options& options, const Words& words, std::vector<Target>& targets) {
+int dump(const Options& options, const DumpWords& words, std::vector<Target>& targets) {
   Json all;
   all["schema"] = kSchema;
   all["devices"] = Json::array();
@@ -50,7 +50,7 @@ int dump(const Options& options, const Words& words, std::vector<Target>& target
 void add_dump(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("dump", "Write a device's model file to standard output");
   auto options = add_target_options(*command);
-  auto words = std::make_shared<Words>();
+  auto words = std::make_shared<DumpWords>();
   command->add_flag("--trial", words->trial, "Find limits that no query tells by creating objects (a bounded number)");
   command->add_flag("--redact", words->redact, "Leave out GUIDs, MACs and addresses");
   command->footer("Example: verbena dump --redact mlx5_0 > my-nic.yaml && verbena caps --nic ./my-nic.yaml");

@@ -11,7 +11,7 @@
 namespace cli {
 namespace {
 
-struct Words {
+struct ExplainWords {
   std::vector<std::string> cqs, qps, srqs, mrs;
   std::string policy = "prefer";
   bool rules = false;
@@ -19,7 +19,7 @@ struct Words {
 };
 
 /// Reads the requests; the first word that cannot be read is the error.
-verbena::Result<Asked> read(const Words& words) {
+verbena::Result<Asked> read(const ExplainWords& words) {
   const auto policy = verbena::find_policy(words.policy);
   if (!policy) {
     return verbena::Failure(
@@ -79,7 +79,8 @@ std::string rules_text(const verbena::Contract& contract) {
   return "rules looked at\n" + table.text(2);
 }
 
-int explain_all(const Options& options, const Words& words, const Asked& asked, const std::vector<Target>& targets) {
+int explain_all(const Options& options, const ExplainWords& words, const Asked& asked,
+                const std::vector<Target>& targets) {
   std::vector<Json> documents;
   int code = kOk;
   for (const Target& target : targets) {
@@ -125,7 +126,7 @@ int explain_all(const Options& options, const Words& words, const Asked& asked, 
 void add_explain(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("explain", "Show what a request would be granted, and why");
   auto options = add_target_options(*command);
-  auto words = std::make_shared<Words>();
+  auto words = std::make_shared<ExplainWords>();
   const auto list = [&](const char* option, std::vector<std::string>& where, const char* help) {
     command->add_option(option, where, help)->allow_extra_args(false);
   };

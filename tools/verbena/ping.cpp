@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-struct Words {
+struct PingWords {
   unsigned bytes = 8192;
   unsigned deadline_ms = 20000;
 };
@@ -35,7 +35,7 @@ void take_grant(Report& report, const End& end, const verbena::QpGrant& grant) {
 struct Pair {
   std::unique_ptr<End> one, other;
 };
-verbena::Result<Pair> connected(const Options& options, const Words& words, const Target& a, const Target& b,
+verbena::Result<Pair> connected(const Options& options, const PingWords& words, const Target& a, const Target& b,
                                 verbena::QpType type, std::size_t bytes, Report& report,
                                 verbena::SendOps ops = verbena::SendOps::all()) {
   verbena::Result<std::unique_ptr<End>> one = End::make(a, type, bytes, ops);
@@ -58,7 +58,7 @@ verbena::Result<Pair> connected(const Options& options, const Words& words, cons
   return Pair{*std::move(one), *std::move(other)};
 }
 
-void ping_connected(const Options& options, const Words& words, const Target& a, const Target& b, Report& report) {
+void ping_connected(const Options& options, const PingWords& words, const Target& a, const Target& b, Report& report) {
   const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(words.deadline_ms);
   const verbena::Result<Pair> pair = connected(options, words, a, b, verbena::QpType::rc, words.bytes, report);
   if (!pair) {
@@ -73,7 +73,8 @@ void ping_connected(const Options& options, const Words& words, const Target& a,
 }
 
 /// On queue pairs of its own, since it takes a work request builder.
-void ping_atomic_writes(const Options& options, const Words& words, const Target& a, const Target& b, Report& report) {
+void ping_atomic_writes(const Options& options, const PingWords& words, const Target& a, const Target& b,
+                        Report& report) {
   const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(words.deadline_ms);
   for (const Target* target : {&a, &b}) {
     if (target->contract->native(verbena::Feature::atomic_write)) continue;
@@ -93,7 +94,7 @@ void ping_atomic_writes(const Options& options, const Words& words, const Target
   report.operations.push_back(ping_atomic_write(*pair->other, *pair->one, deadline));
 }
 
-void ping_datagrams(const Options& options, const Words& words, const Target& a, const Target& b, Report& report) {
+void ping_datagrams(const Options& options, const PingWords& words, const Target& a, const Target& b, Report& report) {
   const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(words.deadline_ms);
   for (const Target* target : {&a, &b}) {
     if (!target->contract->native(verbena::Feature::ud)) {
@@ -131,7 +132,7 @@ void print_text(const Report& report) {
   }
 }
 
-Json to_json(const Report& report) {
+Json report_json(const Report& report) {
   Json out;
   out["schema"] = kSchema;
   out["grants"] = Json::array();
@@ -151,7 +152,7 @@ Json to_json(const Report& report) {
   return out;
 }
 
-int ping(const Options& options, const Words& words, const std::vector<Target>& targets) {
+int ping(const Options& options, const PingWords& words, const std::vector<Target>& targets) {
   const Target& a = targets.front();
   const Target& b = targets.size() > 1 ? targets[1] : a;
   Report report;
@@ -159,7 +160,7 @@ int ping(const Options& options, const Words& words, const std::vector<Target>& 
   ping_atomic_writes(options, words, a, b, report);
   ping_datagrams(options, words, a, b, report);
   if (options.json) {
-    print(to_json(report));
+    print(report_json(report));
   } else {
     print_text(report);
   }
@@ -174,7 +175,7 @@ void add_ping(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "ping", "Connect queue pairs on one or two devices of this host and move checked bytes by every operation");
   auto options = add_target_options(*command);
-  auto words = std::make_shared<Words>();
+  auto words = std::make_shared<PingWords>();
   command->add_option("-x,--gid-index", options->gid_index,
                       "GID index on both ends; without it a fitting one is found");
   command->add_option("-s,--size", words->bytes, "Bytes that each operation moves")

@@ -11,7 +11,7 @@
 namespace cli {
 namespace {
 
-struct Words {
+struct QuirksDiffWords {
   std::string from, to;
   bool alone = false;
 };
@@ -136,7 +136,7 @@ std::vector<std::string> every_model() {
   return names;
 }
 
-int diff(Options options, const Words& words) {
+int diff(Options options, const QuirksDiffWords& words) {
   const verbena::Result<Session> session = Session::open();
   if (!session) return fail(session.error());
   const auto from = load(words.from, words.alone);
@@ -192,7 +192,7 @@ int diff(Options options, const Words& words) {
 void add_quirks_diff(CLI::App& quirks, Run& run) {
   CLI::App* command =
       quirks.add_subcommand("diff", "Show which contracts a change of tables alters; exit 1 if there is one");
-  auto words = std::make_shared<Words>();
+  auto words = std::make_shared<QuirksDiffWords>();
   auto options = std::make_shared<Options>();
   command->add_option("OLD", words->from, "A table file, a directory of them, or `builtin`")->required();
   command->add_option("NEW", words->to, "The same")->required();

@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-struct Words {
+struct QuirksLintWords {
   std::vector<std::string> paths;
   std::string layer = "etc";
   bool json = false;
@@ -28,7 +28,7 @@ std::optional<verbena::LayerKind> find_layer(std::string_view word) {
 
 /// What is to be checked: the layers of this host, or the given paths over (or, as `builtin`, in place of) the
 /// built-in tables.
-verbena::Result<std::vector<verbena::LayerSource>> layers(const Words& words) {
+verbena::Result<std::vector<verbena::LayerSource>> layers(const QuirksLintWords& words) {
   const auto kind = find_layer(words.layer);
   if (!kind) {
     return verbena::Failure(
@@ -50,7 +50,7 @@ verbena::Result<std::vector<verbena::LayerSource>> layers(const Words& words) {
   return sources;
 }
 
-int lint(const Words& words) {
+int lint(const QuirksLintWords& words) {
   verbena::Result<std::vector<verbena::LayerSource>> sources = layers(words);
   if (!sources) return fail(sources.error());
   verbena::QuirkOptions options;
@@ -76,7 +76,7 @@ int lint(const Words& words) {
 
 void add_quirks_lint(CLI::App& quirks, Run& run) {
   CLI::App* command = quirks.add_subcommand("lint", "Check tables; exit 1 on an error or a warning");
-  auto words = std::make_shared<Words>();
+  auto words = std::make_shared<QuirksLintWords>();
   command->add_option("PATH", words->paths, "Table files or directories; without one, the layers of this host");
   command->add_option("--as", words->layer, "The layer that PATH stands for; `builtin` puts it in place of that one")
       ->capture_default_str();

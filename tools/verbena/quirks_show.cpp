@@ -15,7 +15,7 @@
 namespace cli {
 namespace {
 
-Json to_json(const verbena::RuleSummary& rule) {
+Json rule_json(const verbena::RuleSummary& rule) {
   Json out;
   out["id"] = rule.id;
   out["driver"] = rule.driver;
@@ -81,7 +81,7 @@ int list(const Options& options, const std::string& driver) {
   Table table({"rule", "driver", "on", "state", "effect", "where"});
   for (const verbena::RuleSummary& rule : session->library().quirks()->rules()) {
     if (!wanted(rule)) continue;
-    out["rules"].push_back(to_json(rule));
+    out["rules"].push_back(rule_json(rule));
     table.row({rule.id, rule.driver, std::string(name(rule.on)), rule.enabled ? "on" : "off", rule.effect,
                fmt::format("{}:{}", rule.by.file, rule.by.line)});
   }
@@ -136,7 +136,7 @@ int show(const Options& options, const std::string& id) {
   }
   Json out;
   out["schema"] = kSchema;
-  out["rule"] = to_json(*found);
+  out["rule"] = rule_json(*found);
   out["devices"] = Json::array();
   for (const auto& [target, trace] : traces) {
     Json row;

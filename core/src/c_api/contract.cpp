@@ -12,7 +12,7 @@
 namespace verbena::c_api {
 namespace {
 
-Error invalid(std::string field, std::string text) {
+Error invalid_argument(std::string field, std::string text) {
   Error error;
   error.kind = ErrorKind::invalid_request;
   error.field = std::move(field);
@@ -42,10 +42,10 @@ Result<std::vector<LayerSource>> layers_for(const verbena_options& options, cons
     layers.push_back(default_layers({}, true).front());
   }
   if (options.layer_count != 0 && options.layers == nullptr) {
-    return Failure(invalid("layers", "layer_count is not 0, but layers is NULL"));
+    return Failure(invalid_argument("layers", "layer_count is not 0, but layers is NULL"));
   }
   for (std::size_t i = 0; i < options.layer_count; ++i) {
-    if (options.layers[i] == nullptr) return Failure(invalid("layers", "a layer's path is NULL"));
+    if (options.layers[i] == nullptr) return Failure(invalid_argument("layers", "a layer's path is NULL"));
     layers.push_back(LayerSource{LayerKind::env, options.layers[i], {}});
   }
   return layers;
@@ -60,12 +60,13 @@ LogSink sink_for(const verbena_options& options) {
 
 Result<Library> make_library(const verbena_options& options) {
   if (options.tables != VERBENA_TABLES_HOST && options.tables != VERBENA_TABLES_BUILTIN) {
-    return Failure(invalid("tables", "tables must be VERBENA_TABLES_HOST or VERBENA_TABLES_BUILTIN"));
+    return Failure(invalid_argument("tables", "tables must be VERBENA_TABLES_HOST or VERBENA_TABLES_BUILTIN"));
   }
   if (options.beyond_declared < VERBENA_BEYOND_AS_SITE || options.beyond_declared > VERBENA_BEYOND_FORBID) {
-    return Failure(invalid("beyond_declared", "beyond_declared is not a value of enum verbena_beyond_declared"));
+    return Failure(
+        invalid_argument("beyond_declared", "beyond_declared is not a value of enum verbena_beyond_declared"));
   }
-  if (options.reserved != 0) return Failure(invalid("reserved", "reserved must be 0"));
+  if (options.reserved != 0) return Failure(invalid_argument("reserved", "reserved must be 0"));
   Result<LoadedSettings> settings = settings_for(options);
   if (!settings) return Failure(settings.error());
   Result<std::vector<LayerSource>> layers = layers_for(options, *settings);
@@ -112,7 +113,8 @@ extern "C" {
 
 int verbena_library_create(const verbena_options* options, verbena_library** library, verbena_report** report) {
   return guarded(report, [&] {
-    if (library == nullptr) return fail(c_api::invalid("library", "no place to put the library: NULL"), report);
+    if (library == nullptr)
+      return fail(c_api::invalid_argument("library", "no place to put the library: NULL"), report);
     *library = nullptr;
     Result<verbena_options> known = c_api::read_sized(options, "struct verbena_options");
     if (!known) return fail(known.error(), report);
@@ -131,9 +133,10 @@ void verbena_library_free(verbena_library* library) {
 int verbena_contract_from_context(ibv_context* context, uint8_t port, const verbena_options* options,
                                   verbena_contract** contract, verbena_report** report) {
   return guarded(report, [&] {
-    if (contract == nullptr) return fail(c_api::invalid("contract", "no place to put the contract: NULL"), report);
+    if (contract == nullptr)
+      return fail(c_api::invalid_argument("contract", "no place to put the contract: NULL"), report);
     *contract = nullptr;
-    if (context == nullptr) return fail(c_api::invalid("context", "the context is NULL"), report);
+    if (context == nullptr) return fail(c_api::invalid_argument("context", "the context is NULL"), report);
     return c_api::with_library(options, report, [&](const Library& library) {
       Result<Device> device = library.adopt(context);
       if (!device) return fail(device.error(), report);
@@ -147,14 +150,15 @@ int verbena_contract_from_context(ibv_context* context, uint8_t port, const verb
 int verbena_contract_from_model(const char* name, uint8_t port, const verbena_options* options,
                                 verbena_contract** contract, verbena_report** report) {
   return guarded(report, [&] {
-    if (contract == nullptr) return fail(c_api::invalid("contract", "no place to put the contract: NULL"), report);
+    if (contract == nullptr)
+      return fail(c_api::invalid_argument("contract", "no place to put the contract: NULL"), report);
     *contract = nullptr;
-    if (name == nullptr) return fail(c_api::invalid("name", "the model's name is NULL"), report);
+    if (name == nullptr) return fail(c_api::invalid_argument("name", "the model's name is NULL"), report);
     return c_api::with_library(options, report, [&](const Library& library) {
       Result<Model> model = load_model(name);
       if (!model) return fail(model.error(), report);
       if (model->caps.port(port) == nullptr) {
-        Error error = c_api::invalid("port", "the model " + model->name + " has no port of this number");
+        Error error = c_api::invalid_argument("port", "the model " + model->name + " has no port of this number");
         error.asked = port;
         error.allowed = model->caps.ports.empty() ? 0 : model->caps.ports.back().number;
         return fail(error, report);

@@ -10,7 +10,7 @@ namespace verbena {
 namespace {
 
 /// A word in double quotes; device strings may hold anything.
-std::string quoted(std::string_view text) {
+std::string yaml_word(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
@@ -27,7 +27,7 @@ class Writer {
 public:
   void line(int depth, std::string_view text) { text_ += fmt::format("{:{}}{}\n", "", depth * 2, text); }
   void text(std::string_view key, std::string_view value) {
-    line(1, fmt::format("{}: {}", key, value.empty() ? "unknown" : quoted(value)));
+    line(1, fmt::format("{}: {}", key, value.empty() ? "unknown" : yaml_word(value)));
   }
   void hex(std::string_view key, const std::optional<std::uint32_t>& value) {
     line(1, value ? fmt::format("{}: 0x{:x}", key, *value) : fmt::format("{}: unknown", key));
@@ -100,9 +100,9 @@ std::string write_model(const DeviceId& device, const Caps& caps, bool redact) {
   Writer out;
   out.line(0, "# SPDX-License-Identifier: CC0-1.0");
   out.line(0, "schema: 1");
-  out.line(0, fmt::format("model: {}", quoted(model_name(device))));  // `-` or `null` alone is no word in YAML
-  out.line(0, fmt::format("title: {}", quoted(to_string(device))));
-  out.line(0, fmt::format("source: {}", quoted("dump of a device, kernel " + device.kernel)));
+  out.line(0, fmt::format("model: {}", yaml_word(model_name(device))));  // `-` or `null` alone is no word in YAML
+  out.line(0, fmt::format("title: {}", yaml_word(to_string(device))));
+  out.line(0, fmt::format("source: {}", yaml_word("dump of a device, kernel " + device.kernel)));
   write_identity(device, redact, out);
   out.line(0, "caps:");
   for (Cap cap : all_caps()) {

@@ -66,13 +66,13 @@ constexpr std::array<FeatureInfo, kFeatureCount> kFeatures{{
     {Feature::sqd, "sqd", "the send queue drained state"},
 }};
 
-constexpr bool in_order() {
+constexpr bool features_in_order() {
   for (std::size_t at = 0; at < kFeatures.size(); ++at) {
     if (static_cast<std::size_t>(kFeatures[at].feature) != at) return false;
   }
   return true;
 }
-static_assert(in_order());
+static_assert(features_in_order());
 
 }  // namespace
 

@@ -58,13 +58,13 @@ constexpr std::array<FieldInfo, kFieldCount> kFields{{
      "work requests of all QPs together, where the device has such a budget"},
 }};
 
-constexpr bool in_order() {
+constexpr bool fields_in_order() {
   for (std::size_t at = 0; at < kFields.size(); ++at) {
     if (static_cast<std::size_t>(kFields[at].field) != at) return false;
   }
   return true;
 }
-static_assert(in_order());
+static_assert(fields_in_order());
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kWritable =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 
-Failure invalid(std::string field, std::string text) {
+Failure invalid_change(std::string field, std::string text) {
   Error error;
   error.kind = ErrorKind::invalid_request;
   error.field = std::move(field);
@@ -45,7 +45,8 @@ Result<MrGrant> Mr::rereg(const MrChange& change) {
   if (on.gone()) return gone(on);
   const auto contract = on.contract();
   if (!contract) return gone(on);
-  if (!region.usable) return invalid("mr", "an earlier change of this memory region failed half-way: destroy it");
+  if (!region.usable)
+    return invalid_change("mr", "an earlier change of this memory region failed half-way: destroy it");
   if (contract->feature(Feature::rereg_mr).support == Support::absent) {
     return Failure(lacking(*contract, Feature::rereg_mr,
                            fmt::format("{} changes no memory region in place: register the memory anew, tell the peer "
@@ -53,13 +54,13 @@ Result<MrGrant> Mr::rereg(const MrChange& change) {
                                        on.name())));
   }
   if (change.pd == nullptr && !change.memory && !change.access) {
-    return invalid("flags", "nothing of the memory region is to change: name a domain, memory or access");
+    return invalid_change("flags", "nothing of the memory region is to change: name a domain, memory or access");
   }
   if (change.pd != nullptr && change.pd->raw()->context != raw_->context) {
-    return invalid("pd", "a memory region cannot move to a protection domain of another context");
+    return invalid_change("pd", "a memory region cannot move to a protection domain of another context");
   }
   if (change.memory && change.memory->address == nullptr) {
-    return invalid("addr", "a memory region cannot move to a null address");
+    return invalid_change("addr", "a memory region cannot move to a null address");
   }
 
   MrRequest request;
@@ -70,9 +71,10 @@ Result<MrGrant> Mr::rereg(const MrChange& change) {
   auto fitted = fit(request, *contract);
   if (!fitted) return Failure(std::move(fitted.error()));
   if (!change.memory && (fitted->access & kWritable) != 0 && (region.pinned_access & kWritable) == 0) {
-    return invalid("access",
-                   "this memory was pinned for reading and cannot be written by a change of access alone: give its "
-                   "address and length again with the new access");
+    return invalid_change(
+        "access",
+        "this memory was pinned for reading and cannot be written by a change of access alone: give its "
+        "address and length again with the new access");
   }
 
   int flags = 0;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kFields = std::tuple_size_v<decltype(QpGrant::fields)>;
 constexpr std::array kIsReceive{false, true, false, true, false};
 
-[[gnu::cold]] Error invalid(std::string field, std::string text) {
+[[gnu::cold]] Error invalid_request(std::string field, std::string text) {
   return Error{.kind = ErrorKind::invalid_request,
                .field = std::move(field),
                .by = {.set_by = SetBy::request},
@@ -132,18 +132,21 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
                       void* qp_context) {
   Device::State& device = *pd.state()->device;
   if (device.gone()) return gone(device);
-  if (queues.send_cq == nullptr) return Failure(invalid("send_cq", "A queue pair needs a completion queue."));
+  if (queues.send_cq == nullptr) return Failure(invalid_request("send_cq", "A queue pair needs a completion queue."));
   const Cq& recv_cq = queues.recv_cq != nullptr ? *queues.recv_cq : *queues.send_cq;
   if (queues.send_cq->raw()->context != device.context || recv_cq.raw()->context != device.context) {
-    return Failure(invalid("send_cq", "The completion queue belongs to another device than the protection domain."));
+    return Failure(
+        invalid_request("send_cq", "The completion queue belongs to another device than the protection domain."));
   }
   if (queues.srq != nullptr && queues.srq->raw()->context != device.context) {
-    return Failure(invalid("srq", "The shared receive queue belongs to another device than the protection domain."));
+    return Failure(
+        invalid_request("srq", "The shared receive queue belongs to another device than the protection domain."));
   }
 
   auto state = std::make_shared<State>();
   state->contract = device.contract(port);
-  if (!state->contract) return Failure(invalid("port_num", fmt::format("{} has no port {}.", device.name(), port)));
+  if (!state->contract)
+    return Failure(invalid_request("port_num", fmt::format("{} has no port {}.", device.name(), port)));
   const Contract& contract = *state->contract;
 
   QpRequest wanted = request;
@@ -202,9 +205,10 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
 Result<Qp> Qp::adopt(const Pd& pd, ibv_qp* qp, Ownership ownership) {
   Device::State& device = *pd.state()->device;
   if (device.gone()) return gone(device);
-  if (qp == nullptr) return Failure(invalid("qp", "There is no queue pair to adopt: the handle is null."));
+  if (qp == nullptr) return Failure(invalid_request("qp", "There is no queue pair to adopt: the handle is null."));
   if (qp->context != device.context) {
-    return Failure(invalid("qp", "The queue pair was made on another context; adopt that one as a device first."));
+    return Failure(
+        invalid_request("qp", "The queue pair was made on another context; adopt that one as a device first."));
   }
   auto state = std::make_shared<State>();
   switch (qp->qp_type) {
@@ -234,7 +238,8 @@ Result<Qp> Qp::adopt(const Pd& pd, ibv_qp* qp, Ownership ownership) {
   // Before INIT there is no port yet; most providers then tell 0.
   const std::uint8_t port = attr.qp_state != IBV_QPS_RESET && attr.port_num != 0 ? attr.port_num : std::uint8_t{1};
   state->contract = device.contract(port);
-  if (!state->contract) return Failure(invalid("port_num", fmt::format("{} has no port {}.", device.name(), port)));
+  if (!state->contract)
+    return Failure(invalid_request("port_num", fmt::format("{} has no port {}.", device.name(), port)));
   QpGrant& grant = state->grant;
   grant.type = state->type;
   grant.quirks_hash = state->contract->quirks_hash();

@@ -38,20 +38,21 @@ const int kHooked = __sanitizer_install_malloc_and_free_hooks(
 
 }  // namespace
 #else
-void* operator new(std::size_t size) {
+// Not inlined: GCC would then see memory of one go to the free of the other, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   if (counting) ++allocations;
   void* const memory = std::malloc(size != 0 ? size : 1);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   if (counting) ++allocations;
   return std::malloc(size != 0 ? size : 1);
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 #endif
