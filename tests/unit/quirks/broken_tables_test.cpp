@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VERBENA_SANITIZED
 #endif
-#if defined(VERBENA_SANITIZED)
+#if defined(VERBENA_SANITIZED) || defined(VERBENA_TEST_EMULATED)
 constexpr double kMilliseconds = 5000.0;
 #elif defined(__OPTIMIZE__)
 constexpr double kMilliseconds = 100.0;
