@@ -19,6 +19,4 @@ function(verbena_embed function)
     COMMENT "Embedding ${function}"
     VERBATIM)
   verbena_sources("${output}")
-  # Each has arrays of the same names.
-  set_source_files_properties("${output}" TARGET_DIRECTORY verbena_objects PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
