@@ -145,7 +145,15 @@ void ContractBuilder::settle_domains() {
       }
       domain.known = true;
     }
-    if (domain.max < domain.min) domain.max = domain.min;
+    if (domain.max < domain.min) {
+      // Rules only tighten: one that asks for more than another allows gains nothing. A device's own word gives way.
+      if (contract_.provenances_[domain.max_by].set_by == SetBy::rule) {
+        domain.min = domain.max;
+        domain.min_by = domain.max_by;
+      } else {
+        domain.max = domain.min;
+      }
+    }
   }
 
   std::stable_sort(asks_.begin(), asks_.end(),

@@ -66,6 +66,12 @@ std::uint32_t default_floor(Field field, std::uint32_t want) noexcept {
   }
 }
 
+std::uint32_t least_grant(const Domain& domain) noexcept {
+  const auto short_of = [&](std::uint64_t value) { return domain.passed_for(value) < domain.min; };
+  // passed_for(min) is at least min.
+  return short_of(0) ? narrow(largest(0, domain.min, short_of) + 1) : 0;
+}
+
 std::optional<Error> clip(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
                           FieldFit& fit) {
   fit.field = field;
@@ -81,10 +87,7 @@ std::optional<Error> clip(Field field, const Wish& wish, Policy request_policy, 
   }
   fit.passed = domain.passed_for(fit.value);
   if (fit.passed < domain.min) {
-    // The smallest grant for which enough is passed; passed_for(min) is at least min.
-    const auto least = [&](std::uint64_t value) { return domain.passed_for(value) < domain.min; };
-    const std::uint64_t short_of = largest(fit.value, domain.min, least);
-    fit.value = narrow(short_of + 1);
+    fit.value = least_grant(domain);
     fit.passed = domain.passed_for(fit.value);
     fit.by = domain.min_by;
   }

@@ -34,6 +34,9 @@ struct FieldFit {
 std::optional<Error> clip(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
                           FieldFit& fit);
 
+/// The smallest grant for which the least that the device takes is passed.
+std::uint32_t least_grant(const Domain& domain) noexcept;
+
 /// What is said of a forbidden() shortfall.
 Error shortfall(const FieldFit& fit, const Contract& contract);
 

@@ -132,9 +132,9 @@ std::optional<Error> give_way_to_ring(Ring& ring, const std::array<Competitor, 3
   for (const Competitor competitor : {Competitor::depth, Competitor::sges, Competitor::inline_data}) {
     const FieldFit* field = field_of(ring, competitor);
     wishes[index(competitor)] = field ? field->value : 0;
-    // A floor that the field's own domain raised (zero is refused) stands above the caller's.
+    // The least that the field's own domain takes (some devices refuse zero) stands above the caller's floor.
     floors[index(competitor)] =
-        field ? std::min(field->value, std::max(field->floor, field->raised() ? field->value : field->floor)) : 0;
+        field ? std::min(field->value, std::max(field->floor, least_grant(contract.domain(field->field)))) : 0;
   }
   if (!fits(ring, floors, contract)) return does_not_fit(ring, floors, contract);
 

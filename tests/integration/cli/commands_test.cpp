@@ -50,6 +50,7 @@ const Case kCommands[] = {
     {"UnknownModel", "explain --nic e810-roc --cq 1", 2, {"e810-roc", "did you mean 'e810-roce'"}},
     {"UnknownVariant", "explain --nic connectx5@kernel-9 --cq 1", 2, {"kernel-9"}},
     {"ModelFileThatIsNotThere", "explain --nic ./none.yaml --cq 1", 1, {"none.yaml"}},
+    {"RingBelowItsLeastSges", "explain --nic connectx5 --qp rc,send_wr=9000..16384,send_sge=0..1", 1, {"holds 8192"}},
     {"PortZero", "explain --nic e810-roce --cq 1 -i 0", 2, {"port"}},
     {"PortThatIsNotThere", "explain --nic e810-roce --cq 1 -i 7", 2, {"no port 7"}},
     {"UnknownKey", "explain --nic e810-roce --qp rc,send_rw=4", 2, {"send_rw", "did you mean 'send_wr'"}},
@@ -165,6 +166,14 @@ TEST(EverySubcommand, FailsWhereItsOutputCannotBeWritten) {
       const std::string line = std::string(VERBENA_COMMAND) + " " + arguments + " 2>/dev/null " + where;
       EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1) << line;
     }
+  }
+}
+
+TEST(EverySubcommand, EndsWithItsCodeWhereItsErrorCannotBeWritten) {
+  for (const char* where : {"2>/dev/full", "2>&-", ">/dev/full 2>&-"}) {
+    const std::string line = std::string(VERBENA_COMMAND) + " explain --nic bogus --cq 1 " + where;
+    const int status = std::system(line.c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << line << " ended with " << status;
   }
 }
 

@@ -128,6 +128,17 @@ TEST(ContractBuilder, AnEmptyDomainBecomesItsLowerBound) {
   EXPECT_EQ(contract.domain(Field::max_send_sge).max, 20U);
 }
 
+TEST(ContractBuilder, ALeastAboveWhatARuleAllowsGainsNothing) {
+  ContractBuilder builder(DeviceId{}, e810_caps(), 1, true);
+  builder.at_most(Field::max_inline_data, 101, builder.add(rule("ceiling")));
+  builder.at_least(Field::max_inline_data, 200, builder.add(rule("floor")));
+  const Contract contract = std::move(builder).build(0);
+  const Domain& domain = contract.domain(Field::max_inline_data);
+  EXPECT_EQ(domain.max, 101U);
+  EXPECT_EQ(domain.min, 101U);
+  EXPECT_EQ(contract.provenance(domain.min_by).rule, "ceiling");
+}
+
 RC_GTEST_PROP(ContractBuilderProperty, TheOrderOfRulesDoesNotMatter, ()) {
   const auto steps = *rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 8), rc::gen::inRange(0, 60)));
