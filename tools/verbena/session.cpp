@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <utility>
 
 #include "exit_code.hpp"
@@ -13,8 +14,9 @@ namespace cli {
 using verbena::Failure;
 using verbena::Result;
 
-void complain(const std::string& text) {
-  fmt::print(stderr, "verbena: {}\n", text);
+void complain(const std::string& text) noexcept {
+  // Nobody is left to be told of an error that cannot be written.
+  for (const char* part : {"verbena: ", text.c_str(), "\n"}) static_cast<void>(std::fputs(part, stderr));
 }
 
 int fail(const verbena::Error& error) {

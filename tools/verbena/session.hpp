@@ -52,7 +52,7 @@ private:
 };
 
 /// Prints `verbena: ...` to standard error.
-void complain(const std::string& text);
+void complain(const std::string& text) noexcept;
 /// Prints the error, and gives the exit code that it deserves.
 int fail(const verbena::Error& error);
 
