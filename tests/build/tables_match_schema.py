@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The JSON schemas that editors use accept every shipped table, model and requirement, and refuse an unknown key."""
+"""The JSON schemas that editors use accept every shipped table, model, requirement and expectation, and refuse an unknown key."""
 import copy
 import glob
 import json
@@ -31,6 +31,7 @@ for schema_file, patterns in {
     "quirks/schema/quirk-table.schema.json": ["quirks/*.yaml", "quirks/examples/*.yaml"],
     "quirks/schema/model.schema.json": ["models/*.yaml"],
     "conformance/schema/requirements.schema.json": ["conformance/requirements.yaml"],
+    "conformance/schema/expectations.schema.json": ["conformance/expectations/*.yaml"],
 }.items():
     with open(schema_file, encoding="utf-8") as file:
         schema = json.load(file)
