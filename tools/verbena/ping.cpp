@@ -45,7 +45,7 @@ verbena::Result<Pair> connected(const Options& options, const PingWords& words, 
   if (!other) return verbena::Failure(other.error());
   take_grant(report, **other, (*other)->qp().grant());
   verbena::ConnectWish wish;
-  if (options.gid_index) wish.gid_index = *options.gid_index;
+  wish.gid_index = options.gid_index;
   for (End* end : {one->get(), other->get()}) {
     const verbena::Result<verbena::QpFacts> facts = end->qp().facts(wish);
     if (!facts) return verbena::Failure(facts.error());

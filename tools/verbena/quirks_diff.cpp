@@ -131,7 +131,7 @@ std::vector<std::string> every_model() {
     names.push_back(model_name);
     const verbena::Result<verbena::Model> model = verbena::load_model(model_name);
     if (!model) continue;
-    for (const std::string& variant : model->variants) names.push_back(model_name + "@" + variant);
+    for (const std::string& variant : model->variants) names.push_back(fmt::format("{}@{}", model_name, variant));
   }
   return names;
 }

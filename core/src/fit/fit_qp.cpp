@@ -129,11 +129,11 @@ std::optional<Error> fit_into(QpFit& fitted, const QpRequest& request, const Con
       .type = substituted ? QpType::rc : request.type, .ops = request.ops, .ops_declared = fitted.declare_ops};
   Ring send{.queue = Queue::send,
             .shape = shape,
-            .depth = &fields[kSendWr],
-            .sges = &fields[kSendSge],
+            .depth = fields[kSendWr],
+            .sges = fields[kSendSge],
             .inline_data = &fields[kInlineData]};
   if (auto error = fitting::share(send, request.give_way, contract)) return error;
-  Ring recv{.queue = Queue::recv, .shape = shape, .depth = &fields[kRecvWr], .sges = &fields[kRecvSge]};
+  Ring recv{.queue = Queue::recv, .shape = shape, .depth = fields[kRecvWr], .sges = fields[kRecvSge]};
   if (!request.srq) {
     if (auto error = fitting::share(recv, request.give_way, contract)) return error;
   }

@@ -18,8 +18,8 @@ constexpr std::size_t index(Competitor competitor) noexcept {
 }
 
 FieldFit* field_of(const Ring& ring, Competitor competitor) noexcept {
-  if (competitor == Competitor::depth) return ring.depth;
-  return competitor == Competitor::sges ? ring.sges : ring.inline_data;
+  if (competitor == Competitor::depth) return &ring.depth;
+  return competitor == Competitor::sges ? &ring.sges : ring.inline_data;
 }
 
 QueueShape shape_of(const Ring& ring, const Amounts& amounts) noexcept {
@@ -72,7 +72,7 @@ bool fits(const Ring& ring, const Amounts& amounts, const Contract& contract) no
 std::uint64_t deepest(const Ring& ring, const Amounts& amounts, const Contract& contract) noexcept {
   std::uint64_t most = 0;
   tightest(ring, passed(ring, amounts, contract), contract, most);
-  Domain depth = contract.domain(ring.depth->field);
+  Domain depth = contract.domain(ring.depth.field);
   depth.max = std::min(depth.max, most);
   return depth.largest_grant();
 }
@@ -100,9 +100,9 @@ Error does_not_fit(const Ring& ring, const Amounts& floors, const Contract& cont
   std::uint64_t most = 0;
   const Joint* joint = tightest(ring, passed(ring, floors, contract), contract, most);
   if (most > 0) most = deepest(ring, floors, contract);
-  const FieldFit& guilty = most > 0                                          ? *ring.depth
+  const FieldFit& guilty = most > 0                                          ? ring.depth
                            : ring.inline_data && ring.inline_data->floor > 0 ? *ring.inline_data
-                                                                             : *ring.sges;
+                                                                             : ring.sges;
   Error error;
   error.kind = ErrorKind::limit;
   error.field = name(guilty.field);
@@ -156,7 +156,7 @@ std::optional<Error> give_way_to_ring(Ring& ring, const std::array<Competitor, 3
   const Joint* binding = tightest(ring, passed(ring, wishes, contract), contract, entries);
   for (const Competitor competitor : {first, second, last})
     settle(field_of(ring, competitor), decided[index(competitor)], binding, contract);
-  for (const FieldFit* field : {ring.depth, ring.sges, ring.inline_data}) {
+  for (const FieldFit* field : {&ring.depth, &ring.sges, ring.inline_data}) {
     if (!field || !field->joint || !field->forbidden()) continue;
     Error error = shortfall(*field, contract);
     error.by.reason = arithmetic(*field, ring);
@@ -169,8 +169,8 @@ std::optional<Error> give_way_to_ring(Ring& ring, const std::array<Competitor, 3
 Amounts as_it_stands(const Ring& ring) noexcept {
   const auto passed_for = [](const FieldFit* field) { return field ? field->passed : 0; };
   Amounts create{};
-  create[index(Competitor::depth)] = passed_for(ring.depth);
-  create[index(Competitor::sges)] = passed_for(ring.sges);
+  create[index(Competitor::depth)] = passed_for(&ring.depth);
+  create[index(Competitor::sges)] = passed_for(&ring.sges);
   create[index(Competitor::inline_data)] = passed_for(ring.inline_data);
   return create;
 }
@@ -185,16 +185,16 @@ std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way
 std::string arithmetic(const FieldFit& field, const Ring& ring) {
   if (!field.joint) return {};
   QueueShape shape = ring.shape;
-  shape.sge = ring.sges ? ring.sges->value : 0;
+  shape.sge = ring.sges.value;
   shape.inline_data = ring.inline_data ? ring.inline_data->value : 0;
   // A depth is explained by the shape that it got; SGEs and inline bytes by what they would have cost: inline bytes
   // with the fewest SGEs, since that is how it is decided whether they give way.
-  if (ring.sges == &field) shape.sge = field.want;
+  if (&ring.sges == &field) shape.sge = field.want;
   if (ring.inline_data == &field) {
     shape.inline_data = field.want;
-    if (ring.sges) shape.sge = std::min(ring.sges->value, ring.sges->floor);
+    shape.sge = std::min(ring.sges.value, ring.sges.floor);
   }
-  return field.joint->formula->explain(field.joint->params, ring.queue, shape, ring.depth ? ring.depth->want : 0);
+  return field.joint->formula->explain(field.joint->params, ring.queue, shape, ring.depth.want);
 }
 
 }  // namespace verbena::fitting

@@ -14,9 +14,9 @@ namespace verbena::fitting {
 struct Ring {
   Queue queue = Queue::send;
   QueueShape shape{};   ///< type and opcodes; the numbers come from the fields
-  FieldFit* depth = nullptr;
-  FieldFit* sges = nullptr;
-  FieldFit* inline_data = nullptr;
+  FieldFit& depth;
+  FieldFit& sges;
+  FieldFit* inline_data = nullptr;   ///< a receive queue has none
 };
 
 /// Lowers what has to give way until every joint limit of the contract holds. The most protected competitor is decided

@@ -102,7 +102,7 @@ TEST(BrokenTables, AFileOfFiftyMegabytesIsNotReadIn) {
     std::ofstream stream(path);
     stream << "schema: 1\n";
   }
-  fs::resize_file(path, 50U * 1024U * 1024U);
+  fs::resize_file(path, std::uintmax_t{50} << 20);
   LayerSource source;
   source.kind = LayerKind::etc;
   source.path = path.string();
@@ -152,7 +152,7 @@ TEST(BrokenTables, BytesThatAreNoTextAreToldByPlace) {
 /// A text of about the largest size that is read at all, so that what takes time beyond its length shows.
 std::string large(const std::function<std::string(int)>& piece) {
   std::string text = "schema: 1\ndriver: irdma\n";
-  for (int i = 0; text.size() < 300 * 1024; ++i) text += piece(i);
+  for (int i = 0; text.size() < std::size_t{300} << 10; ++i) text += piece(i);
   return text;
 }
 
