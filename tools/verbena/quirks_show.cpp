@@ -21,6 +21,7 @@ Json rule_json(const verbena::RuleSummary& rule) {
   out["driver"] = rule.driver;
   out["on"] = name(rule.on);
   out["enabled"] = rule.enabled;
+  out["off"] = rule.off;
   out["match"] = rule.match;
   out["effect"] = rule.effect;
   out["because"] = rule.by.reason;
@@ -98,6 +99,7 @@ void print_rule(const verbena::RuleSummary& rule, const Traces& traces) {
   const auto line = [](std::string_view key, const std::string& value) {
     if (!value.empty()) fmt::print("  {:<9} {}\n", key, value);
   };
+  line("off by", rule.off);
   line("driver", rule.driver);
   line("on", std::string(name(rule.on)));
   line("match", rule.match);

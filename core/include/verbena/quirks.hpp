@@ -46,6 +46,7 @@ struct RuleSummary {
   std::string driver;
   Object on = Object::device;
   bool enabled = true;
+  std::string off;      ///< who turned it off, why and until when: `etc/site.yaml:4: REASON (until 2027-06-30)`; else empty
   Provenance by;
   std::string match;    ///< the match and when clauses in one line, as written
   std::string effect;   ///< what it sets in one line
@@ -80,7 +81,8 @@ public:
   virtual std::uint64_t hash() const noexcept = 0;
   virtual std::span<const RuleSummary> rules() const noexcept = 0;
   virtual std::span<const LayerReport> layers() const noexcept = 0;
-  /// Matches and merges; a pure function. Never fails: an empty domain (which lint refuses) becomes its lower bound.
+  /// Matches and merges; a pure function. Never fails. An empty domain, which lint refuses, becomes one number: the most that
+  /// a rule allows, or else the least that one asks for.
   virtual Contract contract(const DeviceId& device, const Caps& caps, std::uint8_t port,
                             bool beyond_declared_allowed) const = 0;
 

@@ -230,6 +230,8 @@ bool apply(Layer& layer, Effective& rules) {
       continue;
     }
     rule->second.summary.enabled = false;
+    rule->second.summary.off = fmt::format("{}:{}: {}", off.file, off.at.line, off.reason);
+    if (!off.expires.empty()) rule->second.summary.off += fmt::format(" (until {})", off.expires);
     ++report.disabled;
   }
   for (const Switch& on : layer.enables) {
@@ -242,6 +244,7 @@ bool apply(Layer& layer, Effective& rules) {
     }
     RuleSummary& summary = rule->second.summary;
     summary.enabled = true;
+    summary.off.clear();
     // Who asks where a value comes from is sent to the line that turned the claim on.
     summary.by.layer = std::string{name(report.kind)};
     summary.by.file = on.file;

@@ -160,7 +160,9 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
     RuleTrace trace;
     trace.id = rule.summary.id;
     if (!rule.summary.enabled) {
-      trace.why_not = rule.summary.by.evidence == Evidence::claim ? "a claim, not turned on here" : "turned off";
+      trace.why_not = !rule.summary.off.empty()                     ? "turned off by " + rule.summary.off
+                      : rule.summary.by.evidence == Evidence::claim ? "a claim, not turned on here"
+                                                                    : "turned off in its own table";
     } else if (!rule.summary.requires_features.empty()) {
       trace.why_not = fmt::format("needs table operations that this version lacks: {}",
                                   fmt::join(rule.summary.requires_features, ", "));
