@@ -46,15 +46,15 @@ struct RuleSummary {
   std::string driver;
   Object on = Object::device;
   bool enabled = true;
-  std::string off;  ///< who turned it off, why and until when: `etc/site.yaml:4: REASON (until 2027-06-30)`; else empty
+  std::string off;      ///< `FILE:LINE: REASON (until DATE)` of who turned it off; empty when nobody did
   Provenance by;
-  std::string match;  ///< the match and when clauses in one line, as written
-  std::string effect;  ///< what it sets in one line
+  std::string match;    ///< the match and when clauses in one line, as written
+  std::string effect;   ///< what it sets in one line
   std::string until;
   std::string proof;
-  std::string replaces;  ///< id of the rule or bound that it loosens, empty when it only tightens
+  std::string replaces; ///< id of the rule or bound that it loosens, empty when it only tightens
   std::vector<std::string> requires_features;  ///< table operations this build lacks: the rule is skipped and shown
-  std::string speaks_for, speaks_against;  ///< for a claim
+  std::string speaks_for, speaks_against;      ///< for a claim
   friend bool operator==(const RuleSummary&, const RuleSummary&) = default;
 };
 
@@ -63,8 +63,8 @@ struct LayerReport {
   LayerKind kind = LayerKind::builtin;
   std::string path;
   bool present = false;
-  bool loaded = false;  ///< false: nothing of this layer is in force
-  std::string version;  ///< the tables' own version, where they carry one
+  bool loaded = false;      ///< false: nothing of this layer is in force
+  std::string version;      ///< the tables' own version, where they carry one
   std::size_t rules = 0, skipped = 0, disabled = 0;
   std::vector<Finding> findings;
   friend bool operator==(const LayerReport&, const LayerReport&) = default;
@@ -98,14 +98,14 @@ struct TableText {
 
 struct LayerSource {
   LayerKind kind = LayerKind::builtin;
-  std::string path;  ///< a directory of *.yaml in name order, or one file; shown in reports
-  std::vector<TableText> texts;  ///< used in place of `path` when not empty
+  std::string path;                 ///< a directory of *.yaml in name order, or one file; shown in reports
+  std::vector<TableText> texts;     ///< used in place of `path` when not empty
 };
 
 struct QuirkOptions {
   std::vector<LayerSource> layers;  ///< lowest first; see default_layers()
-  bool strict = false;  ///< a layer that cannot be loaded is an error, not a dropped layer
-  bool privileged = false;  ///< refuse files that others can write
+  bool strict = false;              ///< a layer that cannot be loaded is an error, not a dropped layer
+  bool privileged = false;          ///< refuse files that others can write
   const QuirkSet* last_good = nullptr;  ///< at a reload: a layer that fails keeps its rules of this set
 };
 
