@@ -22,10 +22,34 @@ run_command() {
       ;;
   esac
   write_spec >"$share/spec"
-  detail "booting $version"
-  boot
+  boot_until_booted
   conclude
 }
+
+# boot_until_booted: QEMU's emulation of a processor now and then runs an instruction that the kernel has just patched
+# (Oops: int3, within the first seconds), or loses the timer that the kernel waits for. Neither says anything of the
+# command, which has not begun, so the guest is booted again; each such boot is told, and its kernel log kept.
+readonly boots_at_most=3 boot_seconds=120
+boot_until_booted() {
+  local number again
+  for ((number = 1; number <= boots_at_most; number++)); do
+    detail "booting $version"
+    rm -f "$share/status" "$scratch"/{kernel.log,stdout,stderr}
+    boot
+    touch "$share/status" "$scratch/kernel.log"
+    [[ $number -lt $boots_at_most ]] && ! grep -q '^ready ' "$share/status" || return 0
+    if crashed; then
+      again="the kernel crashed while booting"
+    elif [[ $waited -eq $boot_seconds ]]; then
+      again="the kernel did not boot within $waited s"
+    else
+      return 0
+    fi
+    say "boot $number of at most $boots_at_most: $again, so once more (kernel log: $(keep_log))"
+  done
+}
+
+crashed() { grep -qE 'Kernel panic|Oops:|BUG: ' "$scratch/kernel.log"; }
 
 parse_run_options() {
   while [[ $# -gt 0 ]]; do
@@ -127,7 +151,7 @@ boot() {
   [[ -z $icount ]] || machine=(-accel tcg,thread=single -icount shift=0,sleep=off -smp 1)
   machine+=(-machine q35 -cpu max -m "$memory" -nodefaults -no-user-config -display none -no-reboot)
   machine+=(-kernel "$image/vmlinuz" -initrd "$initrd")
-  machine+=(-append "console=ttyS0 quiet oops=panic panic=-1 mitigations=off random.trust_cpu=on")
+  machine+=(-append "console=ttyS0 quiet oops=panic panic=-1 mitigations=off random.trust_cpu=on no_timer_check")
   machine+=(-chardev "file,id=log,path=$scratch/kernel.log" -serial chardev:log)
   machine+=(-device virtio-serial-pci)
   machine+=(-chardev "file,id=stdout,path=$scratch/stdout" -device virtserialport,nr=1,chardev=stdout)
@@ -144,11 +168,28 @@ boot() {
   trap "kill $qemu $stdout $stderr 2>/dev/null || true; wait; rm -rf '$scratch'" EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  wait $qemu || qemu_code=$?
+  waited=$timeout
+  if [[ $timeout -gt $boot_seconds ]] && ! first_process_runs $qemu; then
+    waited=$boot_seconds
+    kill $qemu 2>/dev/null || true
+    wait $qemu || true
+    qemu_code=124
+  else
+    wait $qemu || qemu_code=$?
+  fi
   : <>"$scratch/stdout" <>"$scratch/stderr" # frees a reader that no writer ever came to
   wait $stdout $stderr || true
   trap 'rm -rf "$scratch"' EXIT
   ended=$qemu_code
+}
+
+# first_process_runs PID: false when the guest did not get there in time; true as well when the emulator ended before
+first_process_runs() {
+  local since=$SECONDS
+  while [[ ! -s $share/status ]] && kill -0 "$1" 2>/dev/null; do
+    [[ $((SECONDS - since)) -lt $boot_seconds ]] || return 1
+    sleep 0.5
+  done
 }
 
 # share_folder TAG FOLDER OPTIONS: a comma in a path is written twice for QEMU
@@ -157,17 +198,16 @@ share_folder() { machine+=(-virtfs "local,path=${2//,/,,},mount_tag=$1,security_
 # conclude: ends with the command's exit code, or says why there is none
 conclude() {
   local words=()
-  touch "$share/status" "$scratch/kernel.log"
   [[ -z $verbose ]] || sed 's/^/tools\/vm: guest: /' "$share/status" >&2
   [[ -z $log ]] || cp "$scratch/kernel.log" "$log"
   read -r -a words < <(grep '^exit ' "$share/status") || true
   [[ ${#words[@]} -eq 0 ]] || exit "${words[1]}"
   local stage
   stage=$(tail -n 1 "$share/status" | cut -d' ' -f1)
-  if grep -qE 'Kernel panic|Oops:|BUG: ' "$scratch/kernel.log"; then
+  if crashed; then
     no_result "$exit_no_result" "the kernel crashed ${stage:+after it was }${stage:-while booting}"
   elif [[ $ended -eq 124 || $ended -eq 137 ]]; then
-    no_result "$exit_timeout" "ended after $timeout s: $(hung_stage "$stage")"
+    no_result "$exit_timeout" "ended after $waited s: $(hung_stage "$stage")"
   elif [[ $stage == gave-up ]]; then
     cat "$share/setup-errors" >&2
     no_result "$exit_no_result" "the devices did not come up"
@@ -187,15 +227,20 @@ hung_stage() {
   esac
 }
 
+# keep_log: copies the kernel's log into the cache, and prints where
+keep_log() {
+  local kept
+  kept=$cache/logs/$(date +%Y%m%d-%H%M%S)-$version-$$.log
+  mkdir -p "$cache/logs"
+  cp "$scratch/kernel.log" "$kept"
+  find "$cache/logs" -name '*.log' -printf '%T@ %p\n' | sort -rn | tail -n +21 | cut -d' ' -f2- | xargs -r -d '\n' rm -f
+  echo "$kept"
+}
+
 # no_result CODE TEXT: with the kernel log's tail, the whole of it kept
 no_result() {
   local kept=$log
-  if [[ -z $kept ]]; then
-    kept=$cache/logs/$(date +%Y%m%d-%H%M%S)-$version-$$.log
-    mkdir -p "$cache/logs"
-    cp "$scratch/kernel.log" "$kept"
-    find "$cache/logs" -name '*.log' -printf '%T@ %p\n' | sort -rn | tail -n +21 | cut -d' ' -f2- | xargs -r -d '\n' rm -f
-  fi
+  [[ -n $kept ]] || kept=$(keep_log)
   tail -n 30 "$scratch/kernel.log" | tr -d '\r' | sed 's/^/kernel: /' >&2
   say "$2 (kernel log: $kept)"
   exit "$1"
