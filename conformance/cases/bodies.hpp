@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <vector>
+
+#include "rig/case.hpp"
+
+/// What the cases do: one function a file, which gives the bodies that stand in it.
+namespace conform {
+
+// cq
+Bodies cq_create_bodies();
+// data
+Bodies data_carry_bodies();
+// pd
+Bodies pd_bodies();
+
+/// Every body, in the order of the areas.
+std::vector<Body> all_bodies();
+
+}  // namespace conform
