@@ -166,7 +166,7 @@ unsigned long query(ibv_context* context) {
     need(ibv_query_port(context, number, &port) == 0, "ibv_query_port");
     room += static_cast<std::size_t>(port.gid_tbl_len);
   }
-  auto* const gids = static_cast<ibv_gid_entry*>(std::malloc(room * sizeof(ibv_gid_entry)));
+  auto* const gids = static_cast<ibv_gid_entry*>(std::malloc((room + 1) * sizeof(ibv_gid_entry)));
   const ssize_t count = ibv_query_gid_table(context, gids, room, 0);
   need(count >= 0, "ibv_query_gid_table");
   unsigned long facts = static_cast<unsigned long>(count);

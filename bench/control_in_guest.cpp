@@ -151,12 +151,12 @@ void raw_round(ibv_context* context, ibv_pd* pd, const Path& path, Clock time) {
 
 void verbena_round(const Device& device, const Pd& pd, const Path& path, Clock time) {
   auto cq = time(create_cq, [&] { return Cq::create(device, CqRequest{Wish{kCqe}}); });
-  if (!cq) must(std::move(cq));
+  check(cq.has_value(), "Cq::create");
   QpRequest request;
   request.max_send_wr = request.max_recv_wr = {kWr};
   request.max_send_sge = request.max_recv_sge = {kSge};
   auto qp = time(create_qp, [&] { return Qp::create(pd, request, {.send_cq = &*cq}); });
-  if (!qp) must(std::move(qp));
+  check(qp.has_value(), "Qp::create");
   InitWish init;
   init.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   check(time(to_init, [&] { return qp->to_init(init); }).has_value(), "to_init");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // What bench/post_poll_callgrind.sh counts: one loop over one call, on a context whose operations are stubs.
 // Usage: post_poll_subject WHAT COUNT, where WHAT is raw.post_send, verbena.post_send, ...
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 
 #include <infiniband/verbs.h>
@@ -87,7 +89,8 @@ int main(int argc, char** argv) {
   // A handle for its raw() alone: there is no device behind it, so it is never destroyed.
   const auto state = std::make_shared<verbena::Qp::State>();
   state->raw = qp;
-  const verbena::Qp& handle = *opaque(new verbena::Qp(state));
+  alignas(verbena::Qp) std::byte room[sizeof(verbena::Qp)];
+  const verbena::Qp& handle = *opaque(new (room) verbena::Qp(state));
 
   if (what == "raw.post_send") {
     repeat(count, [&] {

@@ -53,6 +53,7 @@ auto find_in(const Table& table, std::string_view key) {
 
 std::vector<std::string_view> identity_keys() {
   std::vector<std::string_view> keys;
+  keys.reserve(std::size(kNumbers) + std::size(kTexts) + std::size(kFlags) + 2);
   for (const auto& entry : kNumbers) keys.push_back(entry.first);
   for (const auto& entry : kTexts) keys.push_back(entry.first);
   for (const auto& entry : kFlags) keys.push_back(entry.first);

@@ -97,6 +97,7 @@ Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
   if (!root) return bad_setting(to_string(root.error()), path, root.error().line);
   if (root->kind == yaml::Node::Kind::null) return {};
   std::vector<std::string_view> keys;
+  keys.reserve(std::size(kKnown));
   for (const Known& known : kKnown) keys.push_back(known.key);
   const auto refuse = [&](yaml::Place at, std::string what) {
     return bad_setting(to_string(yaml::error_at(path, at, std::move(what))), path, at.line);
@@ -140,6 +141,7 @@ Result<LoadedSettings> load_settings(std::string_view site_file, std::span<const
   if (privileged) return loaded;
 
   std::vector<std::string_view> names;
+  names.reserve(std::size(kKnown));
   for (const Known& known : kKnown) names.push_back(known.variable);
   for (const std::string& entry : environment) {
     const std::size_t equals = entry.find('=');

@@ -160,7 +160,7 @@ const Node* Node::find(std::string_view key) const noexcept {
   return found == entries.end() ? nullptr : &found->second;
 }
 
-Finding error_at(std::string_view file, Place at, std::string text) {
+Finding error_at(std::string_view file, Place at, const std::string& text) {
   Finding finding;
   finding.level = FindingLevel::error;
   finding.file = std::string{file};

@@ -61,6 +61,6 @@ std::string describe(const Node& node);
 std::string one_line(std::string_view text);
 
 /// A finding of level error at that place.
-Finding error_at(std::string_view file, Place at, std::string text);
+Finding error_at(std::string_view file, Place at, const std::string& text);
 
 }  // namespace verbena::yaml

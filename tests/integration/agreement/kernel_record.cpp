@@ -24,7 +24,7 @@ std::string KernelRecord::who_refused() const {
     const auto end = line.find(": ", by);
     if (refused == std::string::npos || by == std::string::npos) continue;
     who = line.substr(by + 4, end == std::string::npos ? end : end - by - 4);
-    if (who != "shell") who = "the copy of " + who;
+    if (who != "shell") who.insert(0, "the copy of ");
   }
   return who;
 }

@@ -70,7 +70,10 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
     return 1;
   }
   std::optional<agreement::ModelCreation> model;
-  if (judged && !(model = creation_of(wanted, *device, options.models))) return 1;
+  if (judged) {
+    model = creation_of(wanted, *device, options.models);
+    if (!model) return 1;
+  }
 
   agreement::Comparison comparison(*device, **contract, options.seed, judged, std::move(model),
                                    judged && options.count <= kSample ? kSampleRingBudget : kRingBudget);

@@ -23,8 +23,8 @@ public:
   ~Capture() { std::fclose(file_); }
   int descriptor() const { return fileno(file_); }
   std::string text() {
-    std::rewind(file_);
     std::string out;
+    if (std::fseek(file_, 0, SEEK_SET) != 0) return out;
     std::array<char, 4096> piece{};
     for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), file_)) > 0;) out.append(piece.data(), n);
     return out;
@@ -36,6 +36,7 @@ private:
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
+  out.reserve(strings.size() + 1);
   for (const std::string& string : strings) out.push_back(const_cast<char*>(string.c_str()));
   out.push_back(nullptr);
   return out;
