@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "verbena/connect.hpp"
@@ -94,10 +95,17 @@ Loop::Loop(Case& c, const LoopShape& shape, bool connected) : case_(c), shape_(s
 
 void Loop::make(End& end, bool second) {
   Case& c = case_;
-  end.pd = c.made(end.way->pd(), "ibv_alloc_pd");
-  end.send_cq = c.made(end.way->cq({.cqe = shape_.cqe}), "ibv_create_cq");
-  end.recv_cq = c.made(end.way->cq({.cqe = shape_.cqe}), "ibv_create_cq");
-  if (second && shape_.srq_wr != 0) {
+  const Given& given = second ? shape_.b : shape_.a;
+  // What is given is destroyed by who gave it.
+  const auto borrowed = [](auto* raw) { return Object<std::remove_pointer_t<decltype(raw)>>(raw, nullptr); };
+  end.pd = given.pd != nullptr ? borrowed(given.pd) : c.made(end.way->pd(), "ibv_alloc_pd");
+  if (shape_.channels) end.channel = c.made(end.way->channel(), "ibv_create_comp_channel");
+  const CqShape cq{.cqe = shape_.cqe, .channel = end.channel.raw()};
+  end.send_cq = given.send_cq != nullptr ? borrowed(given.send_cq) : c.made(end.way->cq(cq), "ibv_create_cq");
+  end.recv_cq = given.recv_cq != nullptr ? borrowed(given.recv_cq) : c.made(end.way->cq(cq), "ibv_create_cq");
+  if (given.srq != nullptr) {
+    end.srq = borrowed(given.srq);
+  } else if (second && shape_.srq_wr != 0) {
     end.srq = c.made(
         end.way->srq(end.pd.raw(), {.max_wr = shape_.srq_wr, .max_sge = shape_.cap.max_recv_sge, .srq_limit = 0}),
         "ibv_create_srq");

@@ -13,6 +13,14 @@
 
 namespace conform {
 
+/// What an end is built on instead of making it itself; whoever gives it keeps it until the Loop is gone.
+struct Given {
+  ibv_pd* pd = nullptr;
+  ibv_cq* send_cq = nullptr;
+  ibv_cq* recv_cq = nullptr;
+  ibv_srq* srq = nullptr;
+};
+
 /// What two ends are to be like.
 struct LoopShape {
   verbena::QpType type = verbena::QpType::rc;
@@ -24,6 +32,8 @@ struct LoopShape {
   unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   std::uint32_t srq_wr = 0;              ///< receives of the second end come from an SRQ of this depth; 0: its own
   std::uint32_t mtu = 0;                 ///< bytes; 0: what both ports have
+  bool channels = false;                 ///< each end has a channel, of both its completion queues
+  Given a{}, b{};
   Terms terms{};  ///< terms.access: what the queue pair allows, of `access` where that is more
 };
 
@@ -33,7 +43,7 @@ struct End {
   const verbena::Device* device = nullptr;
   std::uint8_t port = 1;
   Object<ibv_pd> pd;
-  Object<ibv_comp_channel> channel;  ///< empty unless a case makes one
+  Object<ibv_comp_channel> channel;  ///< of both completion queues; empty unless the shape asks for it
   Object<ibv_cq> send_cq, recv_cq;
   Object<ibv_srq> srq;
   std::optional<Memory> memory;

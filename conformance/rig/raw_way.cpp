@@ -42,6 +42,22 @@ public:
   }
 
   Object<ibv_cq> cq(const CqShape& shape) override {
+    if (shape.extended()) {
+      ibv_cq_init_attr_ex attr{};
+      attr.cqe = shape.cqe;
+      attr.cq_context = shape.cq_context;
+      attr.channel = shape.channel;
+      attr.comp_vector = static_cast<std::uint32_t>(shape.comp_vector);
+      attr.wc_flags = shape.wc_flags;
+      if (shape.ignore_overrun) {
+        attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+        attr.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+      }
+      const Made<ibv_cq_ex> cq = verbs_->create_cq_ex(context(), attr);
+      if (!cq) return Object<ibv_cq>::refused(cq.error);
+      ibv_cq* plain = ibv_cq_ex_to_cq(cq.handle);
+      return Object<ibv_cq>(plain, [verbs = verbs_, plain] { return verbs->destroy_cq(plain); });
+    }
     return made(
         verbs_->create_cq(context(), static_cast<int>(shape.cqe), shape.cq_context, shape.channel, shape.comp_vector),
         [](verbena::Verbs& v, ibv_cq* cq) { return v.destroy_cq(cq); });

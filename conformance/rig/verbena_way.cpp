@@ -98,6 +98,8 @@ public:
     verbena::CqRequest request;
     request.cqe.want = shape.cqe;
     request.comp_vector = static_cast<std::uint32_t>(shape.comp_vector);
+    request.wc_flags = shape.wc_flags;
+    request.ignore_overrun = shape.ignore_overrun;
     const verbena::CompChannel* channel = find(shape.channel);
     if (shape.channel != nullptr && channel == nullptr) return Object<ibv_cq>::refused(EINVAL);
     Result<verbena::Cq> cq = verbena::Cq::create(device_, request, channel, shape.cq_context);

@@ -24,6 +24,9 @@ struct CqShape {
   ibv_comp_channel* channel = nullptr;
   int comp_vector = 0;
   void* cq_context = nullptr;
+  std::uint64_t wc_flags = 0;    ///< IBV_WC_EX_*; any makes it an extended queue
+  bool ignore_overrun = false;   ///< makes it an extended queue too
+  bool extended() const noexcept { return wc_flags != 0 || ignore_overrun; }
 };
 
 struct QpShape {
