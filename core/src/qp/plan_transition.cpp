@@ -201,6 +201,11 @@ private:
   }
 
   bool sending_fits() const noexcept {
+    if ((mask_ & kSending) == kSending) {  // what RTR to RTS of RC gives, asked without a look at each bit
+      return within(Field::timeout, attr_.timeout, 31) && within(Field::retry_cnt, attr_.retry_cnt, 7) &&
+             within(Field::rnr_retry, attr_.rnr_retry, 7) && within(Field::max_rd_atomic, attr_.max_rd_atomic, 255) &&
+             attr_.sq_psn <= kLargestPsn;
+    }
     return fits(IBV_QP_TIMEOUT, Field::timeout, attr_.timeout, 31) &&
            fits(IBV_QP_RETRY_CNT, Field::retry_cnt, attr_.retry_cnt, 7) &&
            fits(IBV_QP_RNR_RETRY, Field::rnr_retry, attr_.rnr_retry, 7) &&
@@ -209,8 +214,12 @@ private:
   }
 
   /// An unknown bound is kUnbounded.
+  bool within(Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
+    return value <= format_max && value <= contract_.domain(field).max;
+  }
+
   bool fits(QpAttributes bit, Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
-    return !sends(bit) || (value <= format_max && value <= contract_.domain(field).max);
+    return !sends(bit) || within(field, value, format_max);
   }
 
   /// True, with the error, when the value cannot be sent; lowers it where the policy lets it.
