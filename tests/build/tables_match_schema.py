@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The JSON schemas that editors use accept every shipped table, model, requirement and expectation, and refuse an unknown key."""
+"""The JSON schemas that editors use accept every shipped table, model, requirement, expectation and
+mutation, and refuse an unknown key."""
 import copy
 import glob
 import json
@@ -32,6 +33,7 @@ for schema_file, patterns in {
     "quirks/schema/model.schema.json": ["models/*.yaml"],
     "conformance/schema/requirements.schema.json": ["conformance/requirements.yaml"],
     "conformance/schema/expectations.schema.json": ["conformance/expectations/*.yaml"],
+    "conformance/schema/mutations.schema.json": ["conformance/mutations/mutations.yaml"],
 }.items():
     with open(schema_file, encoding="utf-8") as file:
         schema = json.load(file)
