@@ -35,9 +35,8 @@ verbena::Result<Asked> read(const ExplainWords& words) {
     asked.cqs.push_back(request);
   }
   for (const std::string& word : words.qps) {
-    verbena::Result<verbena::QpRequest> request = read_qp_spec(word);
+    verbena::Result<verbena::QpRequest> request = read_qp_spec(word, *policy);
     if (!request) return verbena::Failure(request.error());
-    if (word.find("policy=") == std::string::npos) request->policy = *policy;
     asked.qps.push_back(*request);
   }
   for (const std::string& word : words.srqs) {
@@ -133,7 +132,7 @@ void add_explain(CLI::App& app, Run& run) {
   list("--cq", words->cqs, "A completion queue of N entries, or FLOOR..WISH; repeatable");
   list("--qp", words->qps,
        "A queue pair: rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all,in_place; N or "
-       "FLOOR..WISH; absent: depth 1, SGE 1, inline 0, all opcodes; repeatable");
+       "FLOOR..WISH; absent: depth 1, SGE 1 (with srq, 0 receives), inline 0, all opcodes; repeatable");
   list("--srq", words->srqs, "A shared receive queue: wr=N,sge=N,limit=N; repeatable");
   list("--mr", words->mrs, "A region: BYTES[,local_write,remote_write,remote_read,remote_atomic,...]; repeatable");
   command->add_option("--policy", words->policy, "When a wish cannot be met: require, prefer or allow")

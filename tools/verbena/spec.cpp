@@ -67,6 +67,21 @@ Result<bool> read_into(std::span<const WishKey> keys, const Part& part, std::spa
   return false;
 }
 
+/// Beside an SRQ a receive number of 1 with nothing else said would count as left out (verbena/request.hpp): one that
+/// the SPEC holds is not, and one that it does not hold is nothing.
+void mark_what_is_said(std::span<const WishKey> keys, std::span<const Part> parts, const verbena::QpRequest& request) {
+  for (const WishKey& entry : keys) {
+    if (entry.wish != &request.max_recv_wr && entry.wish != &request.max_recv_sge) continue;
+    const bool said = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+      return part.key == entry.key || part.key == entry.verbs_name;
+    });
+    if (said)
+      entry.wish->policy = request.policy;
+    else
+      *entry.wish = Wish{0};
+  }
+}
+
 Result<void> refuse_twice(std::string_view what, std::span<const Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -80,11 +95,12 @@ Result<void> refuse_twice(std::string_view what, std::span<const Part> parts) {
 
 }  // namespace
 
-Result<verbena::QpRequest> read_qp_spec(std::string_view spec) {
+Result<verbena::QpRequest> read_qp_spec(std::string_view spec, verbena::Policy usual) {
   static constexpr std::array<std::string_view, 13> kKnown{"rc",       "uc",       "ud",     "send_wr", "recv_wr",
                                                            "send_sge", "recv_sge", "inline", "ops",     "srq",
                                                            "sig_all",  "in_place", "policy"};
   verbena::QpRequest request;
+  request.policy = usual;
   const std::array keys{WishKey{"send_wr", "max_send_wr", &request.max_send_wr},
                         WishKey{"recv_wr", "max_recv_wr", &request.max_recv_wr},
                         WishKey{"send_sge", "max_send_sge", &request.max_send_sge},
@@ -136,6 +152,7 @@ Result<verbena::QpRequest> read_qp_spec(std::string_view spec) {
     return Failure(bad_argument("qp", part.has_value ? fmt::format("'{}' takes no value", part.key)
                                                      : fmt::format("'{0}' needs a value: {0}=...", part.key)));
   }
+  if (request.srq) mark_what_is_said(keys, parts, request);
   return request;
 }
 

@@ -9,8 +9,9 @@
 namespace cli {
 
 /// `rc,send_wr=512..4096,recv_wr=4096,send_sge=16,recv_sge=16,inline=256,ops=send+write+read`; absent keys are depth 1,
-/// SGE 1, inline 0, all opcodes. `srq`, `sig_all` and `in_place` are words of their own.
-verbena::Result<verbena::QpRequest> read_qp_spec(std::string_view spec);
+/// SGE 1, inline 0, all opcodes; with `srq` absent receive keys are 0. `srq`, `sig_all` and `in_place` are words of
+/// their own. `usual` is the policy where the SPEC names none.
+verbena::Result<verbena::QpRequest> read_qp_spec(std::string_view spec, verbena::Policy usual);
 
 /// `wr=1024,sge=4,limit=16`.
 verbena::Result<verbena::SrqRequest> read_srq_spec(std::string_view spec);

@@ -29,23 +29,20 @@ Provenance with_reason(const Provenance& from, std::string reason) {
           .line = from.line};
 }
 
+Provenance by_verbs() {
+  Provenance by;
+  by.set_by = SetBy::build;
+  by.reason = "receives come from the shared receive queue, and verbs ignores what a queue pair asks for beside it";
+  by.source = "man ibv_create_qp";
+  return by;
+}
+
 Provenance provenance_of(const FieldFit& fit, const Contract& contract, std::string why) {
+  if (fit.ignored) return by_verbs();
   const Provenance& standing = contract.provenance(fit.by);
   Provenance by = why.empty() ? standing : with_reason(standing, std::move(why));
   if (fit.joint != nullptr) by.set_by = SetBy::formula;
   return by;
-}
-
-Error floor_above_wish(const FieldFit& fit) {
-  Error error;
-  error.kind = ErrorKind::invalid_request;
-  error.field = name(fit.field);
-  error.asked = fit.want;
-  error.allowed = fit.want;
-  error.by.set_by = SetBy::request;
-  error.text = fmt::format("at least {} is needed, but only {} is asked for; the floor must not be above the wish",
-                           fit.floor, fit.want);
-  return error;
 }
 
 }  // namespace
@@ -72,13 +69,11 @@ std::uint32_t least_grant(const Domain& domain) noexcept {
   return short_of(0) ? narrow(largest(0, domain.min, short_of) + 1) : 0;
 }
 
-std::optional<Error> clip(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
-                          FieldFit& fit) {
+void clip(Field field, const Wish& wish, Policy request_policy, const Contract& contract, FieldFit& fit) noexcept {
   fit.field = field;
   fit.want = fit.value = wish.want;
   fit.policy = wish.policy.value_or(request_policy);
   fit.floor = wish.at_least ? *wish.at_least : default_floor(field, wish.want);
-  if (fit.floor > fit.want) return floor_above_wish(fit);
   const Domain& domain = contract.domain(field);
   const std::uint32_t most = narrow(domain.largest_grant());
   if (fit.value > most) {
@@ -91,8 +86,26 @@ std::optional<Error> clip(Field field, const Wish& wish, Policy request_policy, 
     fit.passed = domain.passed_for(fit.value);
     fit.by = domain.min_by;
   }
-  if (fit.forbidden()) return shortfall(fit, contract);
-  return std::nullopt;
+}
+
+void ignore(Field field, const Wish& wish, Policy request_policy, FieldFit& fit) noexcept {
+  const bool left_out = wish == Wish{1};
+  fit.field = field;
+  fit.ignored = true;
+  fit.policy = wish.policy.value_or(request_policy);
+  fit.want = left_out ? 0 : wish.want;
+  fit.floor = wish.at_least.value_or(0);
+}
+
+Error floor_above_wish(const FieldFit& fit) {
+  Error error;
+  error.kind = ErrorKind::invalid_request;
+  error.field = name(fit.field);
+  error.asked = fit.want;
+  error.by.set_by = SetBy::request;
+  error.text = fmt::format("at least {} is needed, but only {} is asked for; the floor must not be above the wish",
+                           fit.floor, fit.want);
+  return error;
 }
 
 Error shortfall(const FieldFit& fit, const Contract& contract) {
@@ -102,6 +115,17 @@ Error shortfall(const FieldFit& fit, const Contract& contract) {
   error.asked = fit.want;
   error.allowed = fit.value;
   error.by = provenance_of(fit, contract, {});
+  if (fit.ignored) {
+    error.text =
+        fit.floor > 0
+            ? fmt::format(
+                  "at least {} is needed, and beside a shared receive queue it counts for nothing; ask for 0 "
+                  "here, and for the receives on the shared queue",
+                  fit.floor)
+            : "the policy requires it, and beside a shared receive queue it counts for nothing; ask for 0 here, and "
+              "for the receives on the shared queue";
+    return error;
+  }
   error.text =
       fit.value < fit.floor
           ? fmt::format("at least {} is needed and at most {} can be granted; ask for less, or lower the floor",
@@ -111,6 +135,25 @@ Error shortfall(const FieldFit& fit, const Contract& contract) {
                 "it instead of requiring it",
                 fit.value);
   return error;
+}
+
+void also_short(Error& error, std::string_view field, std::uint64_t most) {
+  error.allowed.reset();
+  error.text += fmt::format("; no number does alone, since {} must shrink to {} as well", field, most);
+}
+
+std::optional<Error> clip_or_refuse(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
+                                    FieldFit& fit) {
+  clip(field, wish, request_policy, contract, fit);
+  if (fit.contradicts()) {
+    Error error = floor_above_wish(fit);
+    FieldFit at_floor;
+    clip(field, {.want = fit.floor}, Policy::prefer, contract, at_floor);
+    error.allowed = at_floor.value;
+    return error;
+  }
+  if (fit.forbidden()) return shortfall(fit, contract);
+  return std::nullopt;
 }
 
 FieldGrant grant_of(const FieldFit& fit) noexcept {

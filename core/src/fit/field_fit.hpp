@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "verbena/contract.hpp"
 #include "verbena/grant.hpp"
@@ -22,23 +23,39 @@ struct FieldFit {
   std::uint32_t value = 0;          ///< what can be granted, as far as it has been decided
   std::uint64_t passed = 0;         ///< what has to be passed for that value
   const Joint* joint = nullptr;     ///< set when a shared ring changed it last
+  bool ignored = false;             ///< a receive number beside an SRQ, which verbs does not look at
 
   bool reduced() const noexcept { return value < want; }
   bool raised() const noexcept { return value > want; }
+  /// The request contradicts itself: more is needed than is asked for.
+  bool contradicts() const noexcept { return floor > want; }
   /// A shortfall that the floor or the policy forbids.
   bool forbidden() const noexcept { return reduced() && (value < floor || policy == Policy::require); }
 };
 
-/// Starts with the wish and clips it into the field's own domain. Errors: invalid_request (a floor above the wish),
-/// limit (below the floor, or short of the wish under `require`).
-std::optional<Error> clip(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
-                          FieldFit& fit);
+/// Starts with the wish and clips it into the field's own domain. What comes of it, contradicts() and forbidden() say.
+void clip(Field field, const Wish& wish, Policy request_policy, const Contract& contract, FieldFit& fit) noexcept;
+
+/// A receive number beside an SRQ: nothing is granted, since verbs ignores it then (man ibv_create_qp). A wish of 1
+/// with nothing else said is what a request holds where nobody set it, and counts as nothing asked.
+void ignore(Field field, const Wish& wish, Policy request_policy, FieldFit& fit) noexcept;
 
 /// The smallest grant for which the least that the device takes is passed.
 std::uint32_t least_grant(const Domain& domain) noexcept;
 
+/// What is said of a floor above the wish.
+Error floor_above_wish(const FieldFit& fit);
+
 /// What is said of a forbidden() shortfall.
 Error shortfall(const FieldFit& fit, const Contract& contract);
+
+/// Adds to an error that another field would be refused as well, and what it may be at most.
+void also_short(Error& error, std::string_view field, std::uint64_t most);
+
+/// Clips a number that shares nothing with another, and says what contradicts() or is forbidden(). The error's
+/// `allowed` would be granted.
+std::optional<Error> clip_or_refuse(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
+                                    FieldFit& fit);
 
 /// The four numbers without what the provider returns.
 FieldGrant grant_of(const FieldFit& fit) noexcept;

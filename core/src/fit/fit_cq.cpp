@@ -38,7 +38,7 @@ Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
     return Failure(std::move(error));
   }
   fitting::FieldFit cqe;
-  if (auto error = fitting::clip(Field::cqe, request.cqe, request.policy, contract, cqe)) {
+  if (auto error = fitting::clip_or_refuse(Field::cqe, request.cqe, request.policy, contract, cqe)) {
     return Failure(std::move(*error));
   }
   Result<CqGrant> result(tl::in_place);
@@ -53,12 +53,11 @@ Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
     return Failure(lacking(contract, Feature::srq,
                            "the device has no shared receive queues; give each queue pair a receive queue of its own"));
   fitting::FieldFit wr, sge;
-  if (auto error = fitting::clip(Field::max_wr, request.max_wr, request.policy, contract, wr)) {
-    return Failure(std::move(*error));
-  }
-  if (auto error = fitting::clip(Field::max_sge, request.max_sge, request.policy, contract, sge)) {
-    return Failure(std::move(*error));
-  }
+  auto refused = fitting::clip_or_refuse(Field::max_wr, request.max_wr, request.policy, contract, wr);
+  auto also = fitting::clip_or_refuse(Field::max_sge, request.max_sge, request.policy, contract, sge);
+  if (refused && also) fitting::also_short(*refused, also->field, also->allowed.value_or(0));
+  if (!refused) refused = std::move(also);
+  if (refused) return Failure(std::move(*refused));
   if (request.srq_limit > wr.value) {
     Error error;
     error.kind = ErrorKind::invalid_request;

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "fit/largest.hpp"
 
 namespace verbena::fitting {
+
 namespace {
 
 /// Depth, SGEs and inline bytes, by Competitor.
 using Amounts = std::array<std::uint64_t, 3>;
+
+constexpr std::array kCompetitors{Competitor::depth, Competitor::sges, Competitor::inline_data};
 
 constexpr std::size_t index(Competitor competitor) noexcept {
   return static_cast<std::size_t>(competitor);
@@ -20,6 +24,16 @@ constexpr std::size_t index(Competitor competitor) noexcept {
 FieldFit* field_of(const Ring& ring, Competitor competitor) noexcept {
   if (competitor == Competitor::depth) return &ring.depth;
   return competitor == Competitor::sges ? &ring.sges : ring.inline_data;
+}
+
+std::string_view word(Competitor competitor) noexcept {
+  if (competitor == Competitor::depth) return "depth";
+  return competitor == Competitor::sges ? "SGEs" : "inline bytes";
+}
+
+Competitor competitor_of(const Ring& ring, const FieldFit& field) noexcept {
+  if (&field == &ring.depth) return Competitor::depth;
+  return &field == &ring.sges ? Competitor::sges : Competitor::inline_data;
 }
 
 QueueShape shape_of(const Ring& ring, const Amounts& amounts) noexcept {
@@ -87,56 +101,60 @@ std::uint64_t most_of(Competitor competitor, std::uint64_t low, std::uint64_t hi
   });
 }
 
-void settle(FieldFit* field, std::uint64_t value, const Joint* joint, const Contract& contract) noexcept {
+/// The least that a field may be given: the least that its own domain takes (some devices refuse zero) stands above the
+/// caller's floor.
+std::uint64_t floor_of(const FieldFit* field, const Contract& contract) noexcept {
+  return field ? std::min(field->value, std::max(field->floor, least_grant(contract.domain(field->field)))) : 0;
+}
+
+/// What is looked at to say why a competitor is not given more than it stands at: the depth's WQEs as they stand; one
+/// more SGE or inline byte, with the fewest of the other.
+Amounts blocked(const Ring& ring, Competitor competitor, const Contract& contract) noexcept {
+  Amounts amounts{};
+  for (const Competitor other : kCompetitors) {
+    const FieldFit* field = field_of(ring, other);
+    amounts[index(other)] = field ? field->value : 0;
+  }
+  if (competitor == Competitor::depth) return amounts;
+  const Competitor other = competitor == Competitor::sges ? Competitor::inline_data : Competitor::sges;
+  amounts[index(competitor)] += 1;
+  amounts[index(other)] = floor_of(field_of(ring, other), contract);
+  return amounts;
+}
+
+void settle(Ring& ring, Competitor competitor, std::uint64_t value, const Contract& contract) noexcept {
+  FieldFit* field = field_of(ring, competitor);
   if (!field || value >= field->value) return;
   field->value = static_cast<std::uint32_t>(value);
   field->passed = contract.domain(field->field).passed_for(value);
-  field->joint = joint;
-  if (joint) field->by = joint->by;
 }
 
-/// What is said when even the floors do not fit: the depth, unless the shape alone is too large for any WQE.
-Error does_not_fit(const Ring& ring, const Amounts& floors, const Contract& contract) {
-  std::uint64_t most = 0;
-  const Joint* joint = tightest(ring, passed(ring, floors, contract), contract, most);
-  if (most > 0) most = deepest(ring, floors, contract);
-  const FieldFit& guilty = most > 0                                          ? ring.depth
-                           : ring.inline_data && ring.inline_data->floor > 0 ? *ring.inline_data
-                                                                             : ring.sges;
-  Error error;
-  error.kind = ErrorKind::limit;
-  error.field = name(guilty.field);
-  error.asked = guilty.want;
-  if (most > 0) error.allowed = most;
-  if (joint) {
-    error.by = contract.provenance(joint->by);
-    error.by.set_by = SetBy::formula;
-    error.by.reason =
-        joint->formula->explain(joint->params, ring.queue, shape_of(ring, floors), floors[index(Competitor::depth)]);
+/// Who is told that even the floors do not fit: the first that may still be lowered, and whose being lowered is enough;
+/// where no single one's is, the first that may be lowered at all.
+Competitor short_of(const Ring& ring, const Amounts& floors, const Contract& contract) {
+  std::optional<Competitor> lowerable;
+  for (const Competitor competitor : {Competitor::depth, Competitor::inline_data, Competitor::sges}) {
+    const FieldFit* field = field_of(ring, competitor);
+    if (!field) continue;
+    Amounts lowered = floors;
+    lowered[index(competitor)] = least_grant(contract.domain(field->field));
+    if (lowered[index(competitor)] >= floors[index(competitor)]) continue;
+    if (fits(ring, lowered, contract)) return competitor;
+    if (!lowerable) lowerable = competitor;
   }
-  error.text = most > 0
-                   ? fmt::format(
-                         "at least {} is needed, and with {} SGEs and {} inline bytes at the least the ring holds "
-                         "{}; lower a floor",
-                         guilty.floor, floors[index(Competitor::sges)], floors[index(Competitor::inline_data)], most)
-                   : fmt::format(
-                         "{} SGEs and {} inline bytes at the least fit no work request of this device; lower a "
-                         "floor",
-                         floors[index(Competitor::sges)], floors[index(Competitor::inline_data)]);
-  return error;
+  return lowerable.value_or(Competitor::depth);
 }
 
 /// Lowers what has to give way so that a ring holds what it does not hold as it stands.
-std::optional<Error> give_way_to_ring(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
+std::optional<Competitor> give_way_to_ring(Ring& ring, const std::array<Competitor, 3>& give_way,
+                                           const Contract& contract) {
   Amounts wishes{}, floors{};
-  for (const Competitor competitor : {Competitor::depth, Competitor::sges, Competitor::inline_data}) {
+  for (const Competitor competitor : kCompetitors) {
     const FieldFit* field = field_of(ring, competitor);
     wishes[index(competitor)] = field ? field->value : 0;
-    // The least that the field's own domain takes (some devices refuse zero) stands above the caller's floor.
-    floors[index(competitor)] =
-        field ? std::min(field->value, std::max(field->floor, least_grant(contract.domain(field->field)))) : 0;
+    floors[index(competitor)] = floor_of(field, contract);
   }
-  if (!fits(ring, floors, contract)) return does_not_fit(ring, floors, contract);
+  if (!fits(ring, floors, contract)) return short_of(ring, floors, contract);
 
   const Competitor first = give_way[0], second = give_way[1], last = give_way[2];
   const auto most = [&](Competitor competitor, std::uint64_t high, const Amounts& amounts) {
@@ -152,15 +170,14 @@ std::optional<Error> give_way_to_ring(Ring& ring, const std::array<Competitor, 3
   decided[index(second)] = most(second, wishes[index(second)], decided);
   decided[index(first)] = most(first, first_at_most, decided);
 
-  std::uint64_t entries = 0;
-  const Joint* binding = tightest(ring, passed(ring, wishes, contract), contract, entries);
-  for (const Competitor competitor : {first, second, last})
-    settle(field_of(ring, competitor), decided[index(competitor)], binding, contract);
-  for (const FieldFit* field : {&ring.depth, &ring.sges, ring.inline_data}) {
-    if (!field || !field->joint || !field->forbidden()) continue;
-    Error error = shortfall(*field, contract);
-    error.by.reason = arithmetic(*field, ring);
-    return error;
+  for (const Competitor competitor : kCompetitors) settle(ring, competitor, decided[index(competitor)], contract);
+  for (const Competitor competitor : kCompetitors) {
+    FieldFit* field = field_of(ring, competitor);
+    if (!field || decided[index(competitor)] >= wishes[index(competitor)]) continue;
+    std::uint64_t entries = 0;
+    field->joint = tightest(ring, passed(ring, blocked(ring, competitor, contract), contract), contract, entries);
+    field->by = field->joint->by;
+    if (field->forbidden()) return competitor;
   }
   return std::nullopt;
 }
@@ -177,24 +194,45 @@ Amounts as_it_stands(const Ring& ring) noexcept {
 
 }  // namespace
 
-std::optional<Error> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
+std::optional<Competitor> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
   if (contract.joints().empty() || holds(ring, as_it_stands(ring), contract)) return std::nullopt;
   return give_way_to_ring(ring, give_way, contract);
 }
 
-std::string arithmetic(const FieldFit& field, const Ring& ring) {
+InTheWay in_the_way(const Ring& ring, const FieldFit& field, const Contract& contract) {
+  const Competitor competitor = competitor_of(ring, field);
+  const Amounts create = passed(ring, blocked(ring, competitor, contract), contract);
+  InTheWay found;
+  std::uint64_t entries = 0;
+  found.joint = tightest(ring, create, contract, entries);
+  if (found.joint)
+    found.arithmetic =
+        found.joint->formula->explain(found.joint->params, ring.queue, shape_of(ring, create), ring.depth.want);
+  return found;
+}
+
+std::string arithmetic(const FieldFit& field, const Ring& ring, const std::array<Competitor, 3>& give_way,
+                       const Contract& contract) {
   if (!field.joint) return {};
-  QueueShape shape = ring.shape;
-  shape.sge = ring.sges.value;
-  shape.inline_data = ring.inline_data ? ring.inline_data->value : 0;
-  // A depth is explained by the shape that it got; SGEs and inline bytes by what they would have cost: inline bytes
-  // with the fewest SGEs, since that is how it is decided whether they give way.
-  if (&ring.sges == &field) shape.sge = field.want;
-  if (ring.inline_data == &field) {
-    shape.inline_data = field.want;
-    shape.sge = std::min(ring.sges.value, ring.sges.floor);
-  }
-  return field.joint->formula->explain(field.joint->params, ring.queue, shape, ring.depth.want);
+  std::string text = in_the_way(ring, field, contract).arithmetic;
+  const Competitor competitor = competitor_of(ring, field);
+  if (competitor != give_way[0] || competitor == Competitor::depth) return text;
+  Amounts more = blocked(ring, competitor, contract);
+  more[index(Competitor::depth)] = 1;
+  // No work request takes one more: nothing is kept by giving way.
+  if (!fits(ring, more, contract)) return text;
+  const Competitor kept = field_of(ring, give_way[2]) ? give_way[2] : give_way[1];
+  text += fmt::format(FMT_COMPILE("; {} give way first: that is the price of keeping {}"), word(competitor),
+                      word(give_way[1]));
+  if (field_of(ring, give_way[1]) && kept != give_way[1]) text += fmt::format(FMT_COMPILE(" and {}"), word(kept));
+  for (const Competitor each : kCompetitors) more[index(each)] = field_of(ring, each) ? field_of(ring, each)->value : 0;
+  ++more[index(competitor)];
+  if (fits(ring, more, contract))
+    text += fmt::format(
+        "; beside the {1} {0} that are granted one more would cost nothing, but beside fewer it would, and asking for "
+        "more {0} must not bring more {2}",
+        word(kept), field_of(ring, kept)->value, word(competitor));
+  return text;
 }
 
 }  // namespace verbena::fitting

@@ -117,6 +117,35 @@ TEST(Fit, InlineGivesWayBeforeDepthIfThatBuysAnything) {
   ASSERT_TRUE(fitted.has_value());
   EXPECT_EQ(fitted->grant.max_send_wr().granted, 8192U);
   EXPECT_EQ(fitted->grant.max_inline_data().granted, 60U);
+  // What one more byte would cost, whatever was asked: 192 + align16(4 + 61) = 272, in blocks 320.
+  const Adjustment* inlined = adjustment(fitted->grant, "max_inline_data", AdjustmentKind::reduced);
+  ASSERT_NE(inlined, nullptr);
+  EXPECT_THAT(inlined->by.reason, AllOf(HasSubstr("align16(4 + 61)"), HasSubstr("2097152 / 320 = 6553"),
+                                        HasSubstr("the price of keeping depth and SGEs")));
+  const auto more = fit(rc(8192, 1, 1, 1, 5000), contracts::connectx5());
+  ASSERT_TRUE(more.has_value());
+  EXPECT_EQ(adjustment(more->grant, "max_inline_data", AdjustmentKind::reduced)->by.reason, inlined->by.reason);
+}
+
+TEST(Fit, InlineThatGivesWayThoughItBuysNothingAsGrantedSaysWhy) {
+  QpRequest request = rc(32768, 64, 4, 1, 60);
+  request.ops = *parse_send_ops("send+write+read");
+  const auto fitted = fit(request, contracts::connectx5());
+  ASSERT_TRUE(fitted.has_value());
+  const Adjustment* inlined = adjustment(fitted->grant, "max_inline_data", AdjustmentKind::reduced);
+  ASSERT_NE(inlined, nullptr);
+  EXPECT_EQ(inlined->granted, 28U);
+  EXPECT_THAT(inlined->by.reason,
+              AllOf(HasSubstr("the price of keeping depth and SGEs"), HasSubstr("beside the 4 SGEs that are granted")));
+}
+
+TEST(Fit, InlineThatNoWorkRequestHoldsIsNotSaidToGiveWay) {
+  const auto fitted = fit(rc(1, 1, 1, 1, 2000), contracts::connectx5());
+  ASSERT_TRUE(fitted.has_value());
+  const Adjustment* inlined = adjustment(fitted->grant, "max_inline_data", AdjustmentKind::reduced);
+  ASSERT_NE(inlined, nullptr);
+  EXPECT_EQ(inlined->granted, 828U);
+  EXPECT_THAT(inlined->by.reason, AllOf(HasSubstr("the largest has 1024"), ::testing::Not(HasSubstr("price"))));
 }
 
 TEST(Fit, InlineStaysWhereGivingWayBuysNothing) {
@@ -235,7 +264,7 @@ TEST(Fit, AnOpcodeThatTheDeviceLacksIsRefusedOnlyWhenNamed) {
   EXPECT_EQ(refused.error().field, "fetch_add");
 }
 
-TEST(Fit, ReceivesFromAnSrqCountNothingOnTheQueuePair) {
+TEST(Fit, ReceivesFromAnSrqCountNothingOnTheQueuePairAndThatIsTold) {
   QpRequest request = rc(16, 100000, 1, 99, 0);
   request.srq = true;
   const auto fitted = fit(request, contracts::connectx5());
@@ -243,9 +272,52 @@ TEST(Fit, ReceivesFromAnSrqCountNothingOnTheQueuePair) {
   EXPECT_EQ(fitted->grant.max_recv_wr().granted, 0U);
   EXPECT_EQ(fitted->grant.max_recv_wr().passed, 0U);
   EXPECT_EQ(fitted->grant.max_recv_sge().passed, 0U);
+  for (const std::string_view field : {"max_recv_wr", "max_recv_sge"}) {
+    const Adjustment* told = adjustment(fitted->grant, field, AdjustmentKind::reduced);
+    ASSERT_NE(told, nullptr) << field;
+    EXPECT_EQ(told->granted, 0U);
+    EXPECT_EQ(told->by.set_by, SetBy::build);
+    EXPECT_THAT(told->by.reason, HasSubstr("shared receive queue"));
+    EXPECT_EQ(told->by.source, "man ibv_create_qp");
+  }
   const auto refused = fit(request, contracts::e810());
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().field, "srq");
+}
+
+TEST(Fit, BesideAnSrqAReceiveNumberThatIsNeededIsRefused) {
+  for (Wish QpRequest::* number : {&QpRequest::max_recv_wr, &QpRequest::max_recv_sge}) {
+    QpRequest request;
+    request.srq = true;
+    request.*number = {.want = 8, .at_least = 2};
+    const auto below_floor = fit(request, contracts::connectx5());
+    ASSERT_FALSE(below_floor.has_value());
+    EXPECT_EQ(below_floor.error().kind, ErrorKind::limit);
+    EXPECT_EQ(below_floor.error().field, number == &QpRequest::max_recv_wr ? "max_recv_wr" : "max_recv_sge");
+    EXPECT_EQ(below_floor.error().asked, 8U);
+    EXPECT_EQ(below_floor.error().allowed, 0U);
+    EXPECT_EQ(below_floor.error().by.set_by, SetBy::build);
+    EXPECT_THAT(below_floor.error().text, AllOf(HasSubstr("at least 2"), HasSubstr("shared")));
+
+    request.*number = {.want = 8, .policy = Policy::require};
+    const auto required = fit(request, contracts::connectx5());
+    ASSERT_FALSE(required.has_value());
+    EXPECT_THAT(required.error().text, HasSubstr("policy requires"));
+
+    request.*number = {.want = 1, .at_least = 1};
+    EXPECT_FALSE(fit(request, contracts::connectx5()).has_value());
+  }
+}
+
+TEST(Fit, BesideAnSrqReceiveNumbersThatNobodySetAreNotAskedFor) {
+  QpRequest request;
+  request.srq = true;
+  request.policy = Policy::require;
+  const auto fitted = fit(request, contracts::connectx5());
+  ASSERT_TRUE(fitted.has_value()) << to_string(fitted.error());
+  EXPECT_TRUE(fitted->grant.adjustments.empty());
+  EXPECT_EQ(fitted->grant.max_recv_wr().asked, 0U);
+  EXPECT_EQ(fitted->grant.max_recv_wr().granted, 0U);
 }
 
 TEST(Fit, AnUnknownBoundGrantsAsAsked) {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What a refusal says would have been allowed is granted when it is asked for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "contracts.hpp"
+#include "unit/requests.hpp"
+#include "unit/shipped_nics.hpp"
+#include "verbena/fit.hpp"
+
+namespace verbena {
+namespace {
+
+using requests::rc;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Every model under the shipped tables, and contracts in which everything competes.
+const std::vector<Contract>& contracts_of_all() {
+  static const std::vector<Contract> all = [] {
+    std::vector<Contract> made{contracts::rounding(), contracts::cramped(), contracts::e810(false)};
+    for (const std::string& nic : builtin_models()) made.push_back(shipped::contract(nic));
+    return made;
+  }();
+  return all;
+}
+
+const Contract& draw_contract() {
+  const auto& all = contracts_of_all();
+  return all[*rc::gen::inRange<std::size_t>(0, all.size())];
+}
+
+Wish& wish_of(QpRequest& request, std::string_view field) {
+  const std::array<std::pair<Field, Wish*>, 5> wishes{{{Field::max_send_wr, &request.max_send_wr},
+                                                       {Field::max_recv_wr, &request.max_recv_wr},
+                                                       {Field::max_send_sge, &request.max_send_sge},
+                                                       {Field::max_recv_sge, &request.max_recv_sge},
+                                                       {Field::max_inline_data, &request.max_inline_data}}};
+  for (const auto& [which, wish] : wishes)
+    if (name(which) == field) return *wish;
+  throw std::out_of_range(std::string(field));
+}
+
+Wish draw_wish(std::uint32_t bits) {
+  Wish wish;
+  const auto width = *rc::gen::inRange<std::uint32_t>(0, bits + 1);
+  wish.want = static_cast<std::uint32_t>(*rc::gen::inRange<std::uint64_t>(0, (std::uint64_t{1} << width) + 1));
+  const auto floor = *rc::gen::inRange(0, 5);
+  if (floor < 4)
+    wish.at_least = floor == 0 ? wish.want + 1
+                               : wish.want - wish.want / (std::uint32_t{1} << (2U * static_cast<unsigned>(floor) - 2U));
+  if (*rc::gen::inRange(0, 6) == 0) wish.policy = Policy::require;
+  return wish;
+}
+
+QpRequest draw_request() {
+  QpRequest request;
+  request.max_send_wr = draw_wish(18);
+  request.max_recv_wr = draw_wish(18);
+  request.max_send_sge = draw_wish(6);
+  request.max_recv_sge = draw_wish(6);
+  request.max_inline_data = draw_wish(11);
+  if (*rc::gen::arbitrary<bool>()) request.ops = SendOps{SendOps::kSend};
+  if (*rc::gen::inRange(0, 8) == 0) request.policy = Policy::require;
+  request.srq = *rc::gen::inRange(0, 8) == 0;
+  std::sort(request.give_way.begin(), request.give_way.end());
+  const auto turns = *rc::gen::inRange(0, 6);
+  for (int turn = 0; turn < turns; ++turn) std::next_permutation(request.give_way.begin(), request.give_way.end());
+  return request;
+}
+
+/// The request as it would be made again: with the number that the refusal allows, as the wish and as the floor.
+QpRequest again(QpRequest request, const Error& refused) {
+  Wish& wish = wish_of(request, refused.field);
+  wish.want = static_cast<std::uint32_t>(*refused.allowed);
+  if (wish.policy.value_or(request.policy) == Policy::require)
+    wish.at_least = std::min(wish.at_least.value_or(0), wish.want);
+  else
+    wish.at_least = wish.want;
+  return request;
+}
+
+RC_GTEST_PROP(RefusedNumber, WhatIsAllowedIsGrantedWhenItIsAskedFor, ()) {
+  const Contract& contract = draw_contract();
+  const QpRequest request = draw_request();
+  const auto fitted = fit(request, contract);
+  if (fitted || fitted.error().kind == ErrorKind::unsupported) return;
+  const Error& refused = fitted.error();
+  RC_ASSERT(!refused.field.empty());
+  RC_ASSERT(refused.asked.has_value());
+  if (!refused.allowed) {
+    RC_ASSERT(refused.text.find("must shrink to") != std::string::npos);
+    return;
+  }
+  const auto granted = fit(again(request, refused), contract);
+  RC_LOG() << to_string(refused) << '\n';
+  if (!granted) RC_LOG() << to_string(granted.error()) << '\n';
+  RC_ASSERT(granted.has_value());
+  for (const FieldGrant& field : granted->grant.fields) {
+    if (name(field.field) == refused.field) RC_ASSERT(field.granted >= *refused.allowed);
+  }
+}
+
+RC_GTEST_PROP(RefusedNumber, OneMoreThanWhatIsAllowedIsRefused, ()) {
+  const Contract& contract = draw_contract();
+  const QpRequest request = draw_request();
+  const auto fitted = fit(request, contract);
+  if (fitted || fitted.error().kind != ErrorKind::limit || !fitted.error().allowed) return;
+  Error more = fitted.error();
+  ++*more.allowed;
+  const auto granted = fit(again(request, more), contract);
+  RC_ASSERT(!granted.has_value());
+}
+
+RC_GTEST_PROP(RefusedNumber, TheSameHoldsForQueuesWithoutARing, ()) {
+  const Contract& contract = draw_contract();
+  CqRequest cq;
+  cq.cqe = draw_wish(24);
+  if (const auto fitted = fit(cq, contract); !fitted && fitted.error().kind != ErrorKind::unsupported) {
+    cq.cqe = {.want = static_cast<std::uint32_t>(fitted.error().allowed.value()), .policy = cq.cqe.policy};
+    cq.cqe.at_least = cq.cqe.want;
+    RC_ASSERT(fit(cq, contract).has_value());
+  }
+  SrqRequest srq;
+  srq.max_wr = draw_wish(20);
+  srq.max_sge = draw_wish(6);
+  const auto fitted = fit(srq, contract);
+  if (fitted || fitted.error().kind == ErrorKind::unsupported) return;
+  const Error& refused = fitted.error();
+  if (!refused.allowed) {
+    RC_ASSERT(refused.text.find("must shrink to") != std::string::npos);
+    return;
+  }
+  Wish& wish = refused.field == "max_wr" ? srq.max_wr : srq.max_sge;
+  wish.want = static_cast<std::uint32_t>(*refused.allowed);
+  wish.at_least = wish.want;
+  RC_ASSERT(fit(srq, contract).has_value());
+}
+
+TEST(RefusedNumber, ADepthAboveItsOwnDomainIsToldWhatTheRingLeavesOfIt) {
+  // The device declares 32768, but a send with one SGE takes 256 of 2097152 bytes.
+  QpRequest request = rc(40000, 64, 1, 1, 0);
+  request.max_send_wr.at_least = 40000;
+  const auto refused = fit(request, contracts::connectx5());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().field, "max_send_wr");
+  EXPECT_EQ(refused.error().asked, 40000U);
+  EXPECT_EQ(refused.error().allowed, 8192U);
+  EXPECT_EQ(refused.error().by.set_by, SetBy::formula);
+  EXPECT_THAT(to_string(refused.error()), AllOf(HasSubstr("2097152 / 256 = 8192"), HasSubstr("at least 40000")));
+}
+
+TEST(RefusedNumber, AShapeThatNoWorkRequestHoldsIsToldHowSmallItMustBe) {
+  QpRequest request = rc(4, 1, 1, 1, 1000);
+  request.max_inline_data.at_least = 900;
+  const auto refused = fit(request, contracts::connectx5());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().field, "max_inline_data");
+  EXPECT_EQ(refused.error().asked, 1000U);
+  // 192 + align16(4 + 828) = 1024 bytes
+  EXPECT_EQ(refused.error().allowed, 828U);
+  EXPECT_THAT(refused.error().by.reason, HasSubstr("192 + align16(4 + 829)"));
+}
+
+TEST(RefusedNumber, TwoNumbersThatAreBothTooLargeAreBothTold) {
+  QpRequest request = rc(1000000, 1000000, 1, 1, 0);
+  const auto refused = fit(request, contracts::e810());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().field, "max_send_wr");
+  EXPECT_EQ(refused.error().allowed, std::nullopt);
+  EXPECT_THAT(refused.error().text, AllOf(HasSubstr("16255"), HasSubstr("max_recv_wr must shrink to 32767")));
+  request.max_send_wr.want = 16255;
+  request.max_recv_wr.want = 32767;
+  EXPECT_TRUE(fit(request, contracts::e810()).has_value());
+}
+
+TEST(RefusedNumber, AFloorAboveTheWishIsToldTheWishThatWouldDo) {
+  QpRequest request = rc(16, 16, 1, 1, 0);
+  request.max_recv_wr.at_least = 17;
+  EXPECT_EQ(fit(request, contracts::e810()).error().allowed, 17U);
+  request.max_recv_wr.at_least = 40000;
+  EXPECT_EQ(fit(request, contracts::e810()).error().allowed, 32767U);
+  CqRequest cq = requests::cq(5);
+  cq.cqe.at_least = 40000;
+  EXPECT_EQ(fit(cq, contracts::rxe()).error().allowed, 32767U);
+}
+
+}  // namespace
+}  // namespace verbena
