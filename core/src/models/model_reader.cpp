@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "builtin/embedded.hpp"
+#include "models/creation_check.hpp"
 #include "models/identity_reader.hpp"
 #include "names/nearest_name.hpp"
 #include "quirks/rule_reader.hpp"
@@ -76,7 +77,7 @@ std::string in_quotes(std::string_view text) {
   return result + "\"";
 }
 
-/// Creation and faults are the emulated NIC's part: kept as text, checked to be there in one piece.
+/// Creation is kept as text for the emulated NIC.
 std::string as_text(const yaml::Node& node) {
   switch (node.kind) {
     case yaml::Node::Kind::null:
@@ -129,7 +130,9 @@ void read_parts(const yaml::Node& node, Model& model, Parts& parts, Reporter& re
   if (const yaml::Node* identity = node.find("identity")) models::read_identity(*identity, model.device, report);
   if (const yaml::Node* caps = node.find("caps")) read_caps(*caps, model.caps, report);
   if (const yaml::Node* ports = node.find("ports")) models::read_ports(*ports, model.device, model.caps, report);
+  if (const yaml::Node* faults = node.find("faults")) models::check_faults(*faults, report);
   if (const yaml::Node* creation = node.find("creation")) {
+    models::check_creation(*creation, report);
     parts.creation = parts.creation ? overlaid(*parts.creation, *creation) : *creation;
     model.creation_yaml = as_text(*parts.creation);
   }
@@ -232,6 +235,12 @@ Result<Model> load_model(std::string_view name_or_path) {
   const std::size_t at = name_or_path.rfind('@');
   const std::string_view base = name_or_path.substr(0, at);
   const std::string_view variant = at == std::string_view::npos ? std::string_view{} : name_or_path.substr(at + 1);
+  if (at != std::string_view::npos && variant.empty()) {
+    Error failure;
+    failure.kind = ErrorKind::no_device;
+    failure.text = fmt::format("'{}' names no variant after '@'; leave '@' out for the model itself", name_or_path);
+    return Failure(std::move(failure));
+  }
   if (base.find('/') != std::string_view::npos || base.ends_with(".yaml")) {
     std::error_code error;
     const std::string path{base};

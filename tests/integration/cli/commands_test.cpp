@@ -49,6 +49,7 @@ const Case kCommands[] = {
     {"NothingAsked", "explain --nic e810-roce", 2, {"nothing is asked for"}},
     {"UnknownModel", "explain --nic e810-roc --cq 1", 2, {"e810-roc", "did you mean 'e810-roce'"}},
     {"UnknownVariant", "explain --nic connectx5@kernel-9 --cq 1", 2, {"kernel-9"}},
+    {"AtWithoutAVariant", "explain --nic connectx5@ --cq 1", 2, {"no variant after '@'"}},
     {"ModelFileThatIsNotThere", "explain --nic ./none.yaml --cq 1", 1, {"none.yaml"}},
     {"RingBelowItsLeastSges", "explain --nic connectx5 --qp rc,send_wr=9000..16384,send_sge=0..1", 1, {"holds 8192"}},
     {"NeededReceivesBesideAnSrq",

@@ -12,7 +12,7 @@ model: nic
 source: a test
 identity: {driver: irdma}
 creation:
-  cq: {max: max_cqe, zero: EINVAL, note: "it's \"quoted\" \\ here"}
+  cq: {max: max_cqe, zero: EINVAL, ring: "n == 0 ? 1 : n"}
   qp: {types: [rc, ud]}
 variants:
   old: {creation: {cq: {zero: EIO}}}
@@ -27,7 +27,7 @@ TEST(ModelCreation, AVariantOverlaysKeyByKeyAndTheTextStaysYaml) {
   ASSERT_NE(cq, nullptr);
   EXPECT_EQ(cq->find("zero")->scalar, "EIO");
   EXPECT_EQ(cq->find("max")->scalar, "max_cqe");
-  EXPECT_EQ(cq->find("note")->scalar, "it's \"quoted\" \\ here");
+  EXPECT_EQ(cq->find("ring")->scalar, "n == 0 ? 1 : n");
   EXPECT_NE(creation->find("qp"), nullptr);
 }
 

@@ -149,26 +149,50 @@ TEST_P(BrokenModel, IsRefusedAtItsPlaceWithASentence) {
 
 INSTANTIATE_TEST_SUITE_P(
     Model, BrokenModel,
-    testing::Values(Fault{"schema: 1", "schema: 2", "1:9", "schema 1"},
-                    Fault{"model: some-nic\n", "", "1:1", "'model' is missing"},
-                    Fault{"title:", "titel:", "3:1", "did you mean 'title'?"},
-                    Fault{"part_id: 0x1592", "part_idd: 0x1592", "8:3", "did you mean 'part_id'?"},
-                    Fault{"part_id: 0x1592", "part_id: E810", "8:12", "found 'E810' for 'part_id'"},
-                    Fault{"part_id: 0x1592", "part_id: 0x100000000", "8:12", "0xffffffff"},
-                    Fault{"function: vf", "function: vff", "11:13", "did you mean 'vf'?"},
-                    Fault{"out_of_tree: false", "out_of_tree: no", "13:16", "true, false, unknown"},
-                    Fault{"max_qp_wr: 4063", "max_qp_vr: 4063", "16:3", "did you mean 'max_qp_wr'?"},
-                    Fault{"max_qp_wr: 4063", "max_qp_wr: -1", "16:14", "'unknown', or {assumed: N}"},
-                    Fault{"max_qp_wr: 4063", "max_qp_wr: 99999999999999999999", "16:14", "'unknown', or {assumed: N}"},
-                    Fault{"max_qp_wr: 4063", "max_qp_wr: {guessed: 1}", "16:14", "'unknown', or {assumed: N}"},
-                    Fault{"number: 2, transport: iwarp", "number: 0, transport: iwarp", "20:14", "counted from 1"},
-                    Fault{"number: 2, transport: iwarp", "number: 256, transport: iwarp", "20:14", "up to 0xff"},
-                    Fault{"transport: iwarp", "transport: iwrap", "20:28", "did you mean 'iwarp'?"},
-                    Fault{"active_mtu: 4096", "active_mtuu: 4096", "20:57", "did you mean 'active_mtu'?"},
-                    Fault{"gid_types: [roce_v1, roce_v2]", "gid_types: [roce_v3]", "19:101", "roce_v1"},
-                    Fault{"caps: {max_qp: 7}", "caps: {max_qq: 7}", "28:18", "did you mean"},
-                    Fault{"plain: {caps: {max_qp: 7}}", "plain: 7", "28:10", "variant 'plain'"},
-                    Fault{"creation: {cq: {min: 1}}", "creation: &a {cq: {min: 1}}", "21:11", "anchor"}));
+    testing::Values(
+        Fault{"schema: 1", "schema: 2", "1:9", "schema 1"}, Fault{"model: some-nic\n", "", "1:1", "'model' is missing"},
+        Fault{"title:", "titel:", "3:1", "did you mean 'title'?"},
+        Fault{"part_id: 0x1592", "part_idd: 0x1592", "8:3", "did you mean 'part_id'?"},
+        Fault{"part_id: 0x1592", "part_id: E810", "8:12", "found 'E810' for 'part_id'"},
+        Fault{"part_id: 0x1592", "part_id: 0x100000000", "8:12", "0xffffffff"},
+        Fault{"function: vf", "function: vff", "11:13", "did you mean 'vf'?"},
+        Fault{"out_of_tree: false", "out_of_tree: no", "13:16", "true, false, unknown"},
+        Fault{"max_qp_wr: 4063", "max_qp_vr: 4063", "16:3", "did you mean 'max_qp_wr'?"},
+        Fault{"max_qp_wr: 4063", "max_qp_wr: -1", "16:14", "'unknown', or {assumed: N}"},
+        Fault{"max_qp_wr: 4063", "max_qp_wr: 99999999999999999999", "16:14", "'unknown', or {assumed: N}"},
+        Fault{"max_qp_wr: 4063", "max_qp_wr: {guessed: 1}", "16:14", "'unknown', or {assumed: N}"},
+        Fault{"number: 2, transport: iwarp", "number: 0, transport: iwarp", "20:14", "counted from 1"},
+        Fault{"number: 2, transport: iwarp", "number: 256, transport: iwarp", "20:14", "up to 0xff"},
+        Fault{"transport: iwarp", "transport: iwrap", "20:28", "did you mean 'iwarp'?"},
+        Fault{"active_mtu: 4096", "active_mtuu: 4096", "20:57", "did you mean 'active_mtu'?"},
+        Fault{"gid_types: [roce_v1, roce_v2]", "gid_types: [roce_v3]", "19:101", "roce_v1"},
+        Fault{"caps: {max_qp: 7}", "caps: {max_qq: 7}", "28:18", "did you mean"},
+        Fault{"plain: {caps: {max_qp: 7}}", "plain: 7", "28:10", "variant 'plain'"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cqq: {min: 1}}", "21:12", "did you mean 'cq'?"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {mim: 1}}", "21:17", "did you mean 'min'?"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: 1}", "21:16", "'creation.cq'; allowed is a map"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: absent}", "21:16", "allowed is a map"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {srq: abset}", "21:17", "a map or 'absent'"},
+        Fault{"creation: {cq: {min: 1}}", "creation: [cq]", "21:11", "'creation'; allowed is a map"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {zero: EINVALL}}", "21:23", "did you mean 'EINVAL'?"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {over: clamped}}", "21:23", "an errno's name"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {max: max_cqee}}", "21:22", "did you mean 'max_cqe'?"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {ring: pow3(n)}}", "21:23", "did you mean 'pow2'?"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {ring: 'max(n)'}}", "21:23", "it takes 2"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {ring: 'n + '}}", "21:23", "(at character 5)"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {ring: 'n < max ? n : 1'}}", "21:23", "names 'max'"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {ring: wr}}", "21:23", "none of n, ring"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {cq: {ring: n ring}}", "21:23", "should end"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {qp: {types: [rc, rd]}}", "21:29", "'rd'"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {qp: {send: {returned: {wrr: wr}}}}", "21:35",
+              "did you mean 'wr'?"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {qp: {recv: {classes: [{sge: 1}]}}}", "21:34", "no 'size'"},
+        Fault{"creation: {cq: {min: 1}}", "creation: {post: {sign: minus}}", "21:25", "negative"},
+        Fault{"creation: {cq: {min: 2}}", "creation: {cq: {mim: 2}}", "27:21", "did you mean 'min'?"},
+        Fault{"creation: {cq: {min: 1}}", "faults: [flush_lots]", "21:10", "did you mean 'flush_lost'?"},
+        Fault{"creation: {cq: {min: 1}}", "faults: flush_lost", "21:9", "a list of names"},
+        Fault{"creation: {cq: {min: 1}}", "faults: [flush_lost, flush_lost]", "21:22", "twice"},
+        Fault{"creation: {cq: {min: 1}}", "creation: &a {cq: {min: 1}}", "21:11", "anchor"}));
 
 TEST(Model, WhatIsNoMapIsRefused) {
   for (const char* text : {"", "- 1\n", "word\n", "[", "identity: 3\nschema: 1\nmodel: a\n"}) {
@@ -207,6 +231,13 @@ TEST(LoadModel, AnUnknownNameIsToldWithTheNearest) {
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().kind, ErrorKind::no_device);
   EXPECT_THAT(model.error().text, AllOf(HasSubstr("no model 'e810-roc'"), HasSubstr("did you mean 'e810-roce'?")));
+}
+
+TEST(LoadModel, AnAtWithoutAVariantIsNoName) {
+  const auto model = load_model("e810-roce@");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, ErrorKind::no_device);
+  EXPECT_THAT(model.error().text, HasSubstr("no variant after '@'"));
 }
 
 TEST(LoadModel, ReadsAFileByItsPathWithAVariant) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "models/creation_check.hpp"
 #include "verbena/behaviours.hpp"
 #include "verbena/caps.hpp"
 #include "verbena/features.hpp"
@@ -94,6 +96,20 @@ TEST(ModelSchema, KnowsEveryCap) {
   EXPECT_EQ(keys(model.at("$defs").at("caps").at("properties")), caps());
   const Words port = keys(model.at("$defs").at("port").at("properties"));
   for (const std::string& cap : port_caps()) EXPECT_TRUE(port.contains(cap)) << cap;
+}
+
+TEST(ModelSchema, KnowsEveryFault) {
+  Words known;
+  for (const std::string_view fault : verbena::models::known_faults()) known.emplace(fault);
+  EXPECT_EQ(words(schema("model.schema.json").at("$defs").at("faults").at("items").at("enum")), known);
+}
+
+TEST(ModelSchema, KnowsEveryKeyOfCreation) {
+  std::map<std::string, Words> known;
+  for (const auto& [part, key] : verbena::models::creation_keys())
+    known[part == "creation" ? "creation" : "creation_" + std::string(part)].emplace(key);
+  const json definitions = schema("model.schema.json").at("$defs");
+  for (const auto& [part, expected] : known) EXPECT_EQ(keys(definitions.at(part).at("properties")), expected) << part;
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "quirks/rule_reader.hpp"
+#include "yaml/tree.hpp"
+
+namespace verbena::models {
+
+/// Checks `creation:` of a model or a variant: keys, words, errnos and formulas as docs/models.md has them. Its meaning
+/// is the emulated NIC's part.
+void check_creation(const yaml::Node& node, quirks::Reporter& report);
+
+/// Checks `faults:`: a list of names of known faults, each once.
+void check_faults(const yaml::Node& node, quirks::Reporter& report);
+
+/// The faults that a model may name.
+std::span<const std::string_view> known_faults() noexcept;
+
+/// A key under `creation:` with the part that it stands in; `queue` is qp.send and qp.recv. For the test that holds the
+/// JSON schema against this reader.
+struct CreationKey {
+  std::string_view part, key;
+};
+std::span<const CreationKey> creation_keys() noexcept;
+
+}  // namespace verbena::models
