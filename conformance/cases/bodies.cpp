@@ -8,6 +8,8 @@ std::vector<Body> all_bodies() {
   for (const Bodies part : {
            cq_create_bodies(),   //
            data_carry_bodies(),  //
+           device_query_bodies(),          //
+           device_caps_bodies(),          //
            pd_bodies(),          //
        }) {
     all.insert(all.end(), part.begin(), part.end());

@@ -12,6 +12,9 @@ namespace conform {
 Bodies cq_create_bodies();
 // data
 Bodies data_carry_bodies();
+// device
+Bodies device_query_bodies();
+Bodies device_caps_bodies();
 // pd
 Bodies pd_bodies();
 
