@@ -11,6 +11,13 @@ std::vector<Body> all_bodies() {
            device_query_bodies(),          //
            device_caps_bodies(),          //
            pd_bodies(),          //
+           device_absent_verbs_bodies(),  //
+           device_objects_bodies(),  //
+           port_gid_bodies(),  //
+           port_query_bodies(),  //
+           pd_domain_bodies(),  //
+           mr_range_bodies(),  //
+           mr_register_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -13,10 +13,19 @@ Bodies cq_create_bodies();
 // data
 Bodies data_carry_bodies();
 // device
+Bodies device_objects_bodies();
+Bodies device_absent_verbs_bodies();
 Bodies device_query_bodies();
 Bodies device_caps_bodies();
 // pd
+Bodies pd_domain_bodies();
 Bodies pd_bodies();
+// port
+Bodies port_query_bodies();
+Bodies port_gid_bodies();
+// mr
+Bodies mr_register_bodies();
+Bodies mr_range_bodies();
 
 /// Every body, in the order of the areas.
 std::vector<Body> all_bodies();

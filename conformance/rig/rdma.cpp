@@ -55,7 +55,8 @@ bool works(Case& c, Loop& loop, const Rdma& rdma, std::string_view what) {
   if (!c.accepted(post(loop, rdma), std::string("posting ") + std::string(what))) return false;
   if (!c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, what)) return false;
   if (!c.accepted(loop.send(loop.a(), kBehind, spare(loop), 1), "ibv_post_send")) return false;
-  return c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, std::string("the send behind ") + std::string(what)) &&
+  return c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS,
+                     std::string("the send behind ") + std::string(what)) &&
          c.completed(next(c, loop.b().recv_cq.raw()), IBV_WC_SUCCESS,
                      std::string("the receive behind ") + std::string(what));
 }

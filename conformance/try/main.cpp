@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// conform_try DEVICE[,OTHER] [SUBSTRING]: runs the bodies whose ids hold the substring, raw and through Verbena.
+// conform_try DEVICE[,OTHER] [SUBSTRING [KEY=VALUE]...]: runs the bodies whose ids hold the substring, raw and through
+// Verbena.
 #include <cstdio>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -28,6 +30,13 @@ int main(int argc, char** argv) {
   }
   ground.device = *device;
   if (comma != std::string_view::npos) ground.other = *library->open(names.substr(comma + 1));
+  std::map<std::string, std::string> row;  // KEY=VALUE behind the substring
+  for (int index = 3; index < argc; ++index) {
+    const std::string_view word = argv[index];
+    const auto equals = word.find('=');
+    if (equals == std::string_view::npos) return 2;
+    row.emplace(word.substr(0, equals), word.substr(equals + 1));
+  }
   int broken = 0;
   for (const Body& body : all_bodies()) {
     if (body.id.find(part) == std::string_view::npos) continue;
@@ -35,7 +44,7 @@ int main(int argc, char** argv) {
       const auto make = [&](const verbena::Device& on) {
         return through ? verbena_way(on, ground.verbs, 1) : raw_way(on, ground.verbs);
       };
-      Case c(std::string(body.id), {}, {std::string(body.id)}, ground, make(*ground.device),
+      Case c(std::string(body.id), row, {std::string(body.id)}, ground, make(*ground.device),
              ground.other ? make(*ground.other) : nullptr);
       std::printf("%-44s %-7s ", std::string(body.id).c_str(), through ? "verbena" : "raw");
       std::fflush(stdout);

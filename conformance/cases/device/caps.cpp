@@ -90,7 +90,11 @@ void atomic_none(Case& c) {
     Loop loop(c, open_to_all(c));
     loop.b().memory->clear();
     denied(c, loop,
-           {.opcode = opcode, .address = loop.b().remote(0), .rkey = loop.b().rkey(), .length = 8, .compare_add = 0,
+           {.opcode = opcode,
+            .address = loop.b().remote(0),
+            .rkey = loop.b().rkey(),
+            .length = 8,
+            .compare_add = 0,
             .swap = 7},
            "an atomic of a device without atomics", {}, &*loop.b().memory);
   }
@@ -114,7 +118,8 @@ void atomic_true(Case& c) {
   };
   loop.a().memory->clear();
   loop.b().memory->clear();
-  Rdma atomic{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .address = loop.b().remote(0), .rkey = loop.b().rkey(), .length = 8};
+  Rdma atomic{
+      .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .address = loop.b().remote(0), .rkey = loop.b().rkey(), .length = 8};
   atomic.compare_add = 0x1'0000'0005;
   c.need(works(c, loop, atomic, "fetch-and-add"));
   c.equal(target(), 0x1'0000'0005ULL, "the target after fetch-and-add");
@@ -293,7 +298,8 @@ void clock_rises(Case& c) {
     values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
     c.need(c.accepted(c.verbs().query_rt_values_ex(c.context(), values), "ibv_query_rt_values_ex"));
     const auto now = (static_cast<std::uint64_t>(values.raw_clock.tv_sec) * 1'000'000'000U +
-                      static_cast<std::uint64_t>(values.raw_clock.tv_nsec)) & mask;
+                      static_cast<std::uint64_t>(values.raw_clock.tv_nsec)) &
+                     mask;
     if (round > 0) {
       c.holds(((now - before) & mask) <= mask / 2, Seen::value,
               "the raw clock went from " + std::to_string(before) + " to " + std::to_string(now));

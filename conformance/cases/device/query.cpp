@@ -106,7 +106,8 @@ struct Things {
     pd = made(c.verbs().alloc_pd(context), "ibv_alloc_pd");
     cq = made(c.verbs().create_cq(context, static_cast<int>(c.within(verbena::Field::cqe, 8)), nullptr, nullptr, 0),
               "ibv_create_cq");
-    if (pd != nullptr) mr = made(c.verbs().reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+    if (pd != nullptr)
+      mr = made(c.verbs().reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
   }
   Things(const Things&) = delete;
   Things& operator=(const Things&) = delete;
@@ -124,7 +125,9 @@ struct Things {
 
 void close_after_release(Case& c) {
   Opened opened(c);
-  { const Things things(c, opened.raw()); }
+  {
+    const Things things(c, opened.raw());
+  }
   c.accepted(opened.close(), "ibv_close_device of a context without objects");
 }
 
@@ -133,7 +136,9 @@ void contexts_independent(Case& c) {
   Loop loop(c, {.type = c.qp_types().front()});
   {
     Opened other(c);
-    { const Things things(c, other.raw()); }
+    {
+      const Things things(c, other.raw());
+    }
     c.accepted(other.close(), "ibv_close_device of the other context");
   }
   c.need(c.accepted(loop.receive(loop.b(), 1, 0, kGrhBytes + 64), "ibv_post_recv after the other context was closed"));
@@ -165,7 +170,8 @@ void repeatable(Case& c) {
   c.need(c.accepted(c.verbs().query_device_ex(c.context(), nullptr, two), "ibv_query_device_ex once more"));
   c.equal(two.comp_mask, one.comp_mask, "comp_mask of the second ibv_query_device_ex");
   c.equal(two.odp_caps.general_caps, one.odp_caps.general_caps, "odp_caps.general_caps of the second query");
-  c.equal(two.completion_timestamp_mask, one.completion_timestamp_mask, "completion_timestamp_mask of the second query");
+  c.equal(two.completion_timestamp_mask, one.completion_timestamp_mask,
+          "completion_timestamp_mask of the second query");
   c.equal(two.hca_core_clock, one.hca_core_clock, "hca_core_clock of the second query");
   c.equal(two.device_cap_flags_ex, one.device_cap_flags_ex, "device_cap_flags_ex of the second query");
   c.equal(two.max_dm_size, one.max_dm_size, "max_dm_size of the second query");
