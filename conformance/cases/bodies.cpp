@@ -10,6 +10,12 @@ std::vector<Body> all_bodies() {
            data_carry_bodies(),  //
            device_query_bodies(),          //
            device_caps_bodies(),          //
+           data_datagrams_bodies(),  //
+           data_inline_bodies(),  //
+           data_posting_bodies(),  //
+           data_rdma_bodies(),  //
+           data_sges_bodies(),  //
+           data_sizes_bodies(),  //
            pd_bodies(),          //
            device_absent_verbs_bodies(),  //
            device_objects_bodies(),  //

@@ -17,6 +17,12 @@ Bodies device_objects_bodies();
 Bodies device_absent_verbs_bodies();
 Bodies device_query_bodies();
 Bodies device_caps_bodies();
+Bodies data_datagrams_bodies();
+Bodies data_inline_bodies();
+Bodies data_posting_bodies();
+Bodies data_rdma_bodies();
+Bodies data_sges_bodies();
+Bodies data_sizes_bodies();
 // pd
 Bodies pd_domain_bodies();
 Bodies pd_bodies();

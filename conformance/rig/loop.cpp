@@ -164,23 +164,38 @@ void Loop::connect() {
     wish.pkey_index = shape_.terms.pkey_index;
     wish.timers = timers_of(shape_.terms);
     c.need(c.accepted(connect_on(*one, *other, wish, c.ground().completion_within), "connecting two queue pairs"));
+    address_datagrams();
   } else {
-    for (auto [from, to] : {std::pair(&a_, &b_), std::pair(&b_, &a_)}) {
-      const Move init = to_init(shape_.type, from->port, shape_.terms);
-      c.need(c.accepted(from->way->modify(from->qp.raw(), init.attr, init.mask), "ibv_modify_qp to INIT"));
-      const Move rtr = to_rtr(shape_.type, path(*from, *to), shape_.terms);
-      c.need(c.accepted(from->way->modify(from->qp.raw(), rtr.attr, rtr.mask), "ibv_modify_qp to RTR"));
-    }
-    for (End* end : {&a_, &b_}) {
-      const Move rts = to_rts(shape_.type, shape_.terms);
-      c.need(c.accepted(end->way->modify(end->qp.raw(), rts.attr, rts.mask), "ibv_modify_qp to RTS"));
-    }
+    connect_by_states(shape_.terms, shape_.terms);
   }
-  if (shape_.type == QpType::ud) {
-    for (auto [from, to] : {std::pair(&a_, &b_), std::pair(&b_, &a_)}) {
-      from->ah = c.made(from->way->ah(from->pd.raw(), path(*from, *to).address), "ibv_create_ah");
-      from->peer_qp_num = to->qp->qp_num;
-    }
+}
+
+void Loop::connect_by_states(const Terms& of_a, const Terms& of_b) {
+  Case& c = case_;
+  struct Half {
+    End& from;
+    End& to;
+    const Terms& terms;
+  };
+  const Half sides[] = {{a_, b_, of_a}, {b_, a_, of_b}};
+  for (const Half& side : sides) {
+    const Move init = to_init(shape_.type, side.from.port, side.terms);
+    c.need(c.accepted(side.from.way->modify(side.from.qp.raw(), init.attr, init.mask), "ibv_modify_qp to INIT"));
+    const Move rtr = to_rtr(shape_.type, path(side.from, side.to), side.terms);
+    c.need(c.accepted(side.from.way->modify(side.from.qp.raw(), rtr.attr, rtr.mask), "ibv_modify_qp to RTR"));
+  }
+  for (const Half& side : sides) {
+    const Move rts = to_rts(shape_.type, side.terms);
+    c.need(c.accepted(side.from.way->modify(side.from.qp.raw(), rts.attr, rts.mask), "ibv_modify_qp to RTS"));
+  }
+  address_datagrams();
+}
+
+void Loop::address_datagrams() {
+  if (shape_.type != QpType::ud) return;
+  for (auto [from, to] : {std::pair(&a_, &b_), std::pair(&b_, &a_)}) {
+    from->ah = case_.made(from->way->ah(from->pd.raw(), path(*from, *to).address), "ibv_create_ah");
+    from->peer_qp_num = to->qp->qp_num;
   }
 }
 

@@ -78,6 +78,8 @@ public:
 
   /// Brings both ends to RTS, for a Loop that was made unconnected or whose ends were reset.
   void connect();
+  /// As connect(), by the states that the caller drives and on each end's own terms; not where only rdma_cm can.
+  void connect_by_states(const Terms& of_a, const Terms& of_b);
   /// How `from` reaches `to`.
   PathTo path(const End& from, const End& to) const;
 
@@ -94,6 +96,7 @@ public:
 
 private:
   void make(End& end, bool second);
+  void address_datagrams();
 
   Case& case_;
   LoopShape shape_;
