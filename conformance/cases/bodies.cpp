@@ -6,7 +6,13 @@ namespace conform {
 std::vector<Body> all_bodies() {
   std::vector<Body> all;
   for (const Bodies part : {
-           cq_create_bodies(),   //
+           cq_create_bodies(),    //
+           cq_event_bodies(),  //
+           cq_extended_bodies(),  //
+           cq_moderation_bodies(),  //
+           cq_overflow_bodies(),  //
+           cq_poll_bodies(),  //
+           cq_resize_bodies(),  //
            data_carry_bodies(),  //
            device_query_bodies(),          //
            device_caps_bodies(),          //
@@ -24,6 +30,9 @@ std::vector<Body> all_bodies() {
            pd_domain_bodies(),  //
            mr_range_bodies(),  //
            mr_register_bodies(),  //
+           srq_create_bodies(),  //
+           srq_limit_bodies(),  //
+           srq_receive_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

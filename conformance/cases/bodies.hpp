@@ -10,6 +10,12 @@ namespace conform {
 
 // cq
 Bodies cq_create_bodies();
+Bodies cq_event_bodies();
+Bodies cq_extended_bodies();
+Bodies cq_moderation_bodies();
+Bodies cq_overflow_bodies();
+Bodies cq_poll_bodies();
+Bodies cq_resize_bodies();
 // data
 Bodies data_carry_bodies();
 // device
@@ -32,6 +38,10 @@ Bodies port_gid_bodies();
 // mr
 Bodies mr_register_bodies();
 Bodies mr_range_bodies();
+// srq
+Bodies srq_create_bodies();
+Bodies srq_limit_bodies();
+Bodies srq_receive_bodies();
 
 /// Every body, in the order of the areas.
 std::vector<Body> all_bodies();

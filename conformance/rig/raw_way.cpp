@@ -63,10 +63,12 @@ public:
         [](verbena::Verbs& v, ibv_cq* cq) { return v.destroy_cq(cq); });
   }
 
-  Object<ibv_srq> srq(ibv_pd* pd, const ibv_srq_attr& attr) override {
+  Object<ibv_srq> srq(ibv_pd* pd, const ibv_srq_attr& attr, ibv_srq_attr* returned) override {
     ibv_srq_init_attr init{};
     init.attr = attr;
-    return made(verbs_->create_srq(pd, init), [](verbena::Verbs& v, ibv_srq* srq) { return v.destroy_srq(srq); });
+    const Made<ibv_srq> srq = verbs_->create_srq(pd, init);
+    if (returned != nullptr) *returned = init.attr;
+    return made(srq, [](verbena::Verbs& v, ibv_srq* handle) { return v.destroy_srq(handle); });
   }
 
   Object<ibv_qp> qp(ibv_pd* pd, const QpShape& shape, ibv_qp_cap* returned) override {

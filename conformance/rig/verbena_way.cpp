@@ -107,7 +107,7 @@ public:
     return made(std::move(cq), &Objects::cqs);
   }
 
-  Object<ibv_srq> srq(ibv_pd* pd, const ibv_srq_attr& attr) override {
+  Object<ibv_srq> srq(ibv_pd* pd, const ibv_srq_attr& attr, ibv_srq_attr* returned) override {
     const verbena::Pd* domain = find(pd);
     if (domain == nullptr) return Object<ibv_srq>::refused(EINVAL);
     verbena::SrqRequest request;
@@ -115,7 +115,11 @@ public:
     request.max_sge.want = attr.max_sge;
     request.srq_limit = attr.srq_limit;
     Result<verbena::Srq> srq = verbena::Srq::create(*domain, request);
-    if (srq) note(srq->grant());
+    if (srq) {
+      const verbena::SrqGrant& grant = srq->grant();
+      note(grant);
+      if (returned != nullptr) *returned = {grant.max_wr.granted, grant.max_sge.granted, attr.srq_limit};
+    }
     return made(std::move(srq), &Objects::srqs);
   }
 

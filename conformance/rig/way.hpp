@@ -62,7 +62,8 @@ public:
   virtual Object<ibv_pd> pd() = 0;
   virtual Object<ibv_comp_channel> channel() = 0;
   virtual Object<ibv_cq> cq(const CqShape& shape) = 0;
-  virtual Object<ibv_srq> srq(ibv_pd* pd, const ibv_srq_attr& attr) = 0;
+  /// `returned`: as creation wrote it back, or as granted.
+  virtual Object<ibv_srq> srq(ibv_pd* pd, const ibv_srq_attr& attr, ibv_srq_attr* returned = nullptr) = 0;
   virtual Object<ibv_qp> qp(ibv_pd* pd, const QpShape& shape, ibv_qp_cap* returned = nullptr) = 0;
   virtual Object<ibv_mr> mr(ibv_pd* pd, const MrShape& shape) = 0;
   virtual Object<ibv_mw> mw(ibv_pd* pd, ibv_mw_type type) = 0;
