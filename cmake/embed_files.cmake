@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# cmake -DNAMES=file -DOUTPUT=file.cpp -DFUNCTION=name -P embed_files.cmake
+# cmake -DNAMES=file -DOUTPUT=file.cpp -DNAMESPACE=a::b -DFUNCTION=name -DHEADER=file.hpp -DTYPE=name -P embed_files.cmake
 # NAMES holds a list of files. Characters one by one: a string literal may be limited to 64 KiB, an array is not.
 file(READ "${NAMES}" files)
 set(arrays "")
@@ -16,17 +16,17 @@ foreach(file IN LISTS files)
   math(EXPR count "${count} + 1")
 endforeach()
 if(count EQUAL 0)
-  set(tables "constexpr std::span<const EmbeddedTable> tables;\n")
+  set(tables "constexpr std::span<const ${TYPE}> tables;\n")
 else()
-  set(tables "constexpr EmbeddedTable tables[] = {\n${rows}};\n")
+  set(tables "constexpr ${TYPE} tables[] = {\n${rows}};\n")
 endif()
-file(WRITE "${OUTPUT}" "#include \"builtin/embedded.hpp\"
+file(WRITE "${OUTPUT}" "#include \"${HEADER}\"
 
-namespace verbena::builtin {
+namespace ${NAMESPACE} {
 namespace {
 ${arrays}${tables}}  // namespace
 
-std::span<const EmbeddedTable> ${FUNCTION}() noexcept { return tables; }
+std::span<const ${TYPE}> ${FUNCTION}() noexcept { return tables; }
 
-}  // namespace verbena::builtin
+}  // namespace ${NAMESPACE}
 ")

@@ -19,6 +19,7 @@ void add_quirks(CLI::App& app, Run& run);
 void add_dump(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);
 void add_config(CLI::App& app, Run& run);
+void add_report(CLI::App& app, Run& run);
 
 /// Gives `command` the options that all share: devices, --nic, --port and --json.
 std::shared_ptr<Options> add_target_options(CLI::App& command);

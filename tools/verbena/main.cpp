@@ -79,6 +79,7 @@ int run_command_line(int argc, char** argv) {
   add_dump(app, run);
   add_ping(app, run);
   add_config(app, run);
+  add_report(app, run);
   const std::string unknown =
       unknown_subcommand(app, std::span(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)));
   if (!unknown.empty()) {

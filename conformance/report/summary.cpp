@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "summary.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "escape.hpp"
+
+namespace conform {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+/// With every verdict there is, the whole is 23 lines, and the prompt the last.
+constexpr std::size_t kReasons = 4;
+
+/// At most so many columns; a character may have several bytes.
+std::string cut(const std::string& text, std::size_t columns) {
+  const std::string clean = escape_terminal(text);
+  std::size_t shown = 0, at = 0, last = 0;
+  for (; at < clean.size() && shown < columns; ++shown) {
+    last = at;
+    do ++at;
+    while (at < clean.size() && (static_cast<unsigned char>(clean[at]) & 0xc0U) == 0x80);
+  }
+  return at == clean.size() ? clean : clean.substr(0, last) + "…";
+}
+
+/// The areas in which a column departed from what must hold, with how often: `state 13, mw 7`.
+std::string departures(const Run& run, Side side) {
+  std::vector<std::pair<std::string, int>> areas;
+  for (const CaseResult& one : run.cases) {
+    const Column& column = one.column(side);
+    if (is_clean(column.verdict) && !column.red) continue;
+    const auto at =
+        std::find_if(areas.begin(), areas.end(), [&](const auto& entry) { return entry.first == one.area; });
+    if (at == areas.end()) {
+      areas.emplace_back(one.area, 1);
+    } else {
+      ++at->second;
+    }
+  }
+  std::stable_sort(areas.begin(), areas.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> texts;
+  for (const auto& [area, n] : areas) texts.push_back(fmt::format("{} {}", area, n));
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::string run_to_summary(const Run& run) {
+  std::string out;
+  const auto line = [&](const std::string& text) { out += cut(text, kColumns) + '\n'; };
+  line(title(run));
+  line(fmt::format("{}, {}, {:.1f} s, list {}, Verbena {}", word(run.substrate), run.begun, run.seconds,
+                   run.suite_version, run.verbena));
+
+  line(fmt::format("{:<14}{:>8}{:>10}", "", "raw", "verbena"));
+  Counts raw = count(run, Side::raw);
+  Counts verbena = count(run, Side::verbena);
+  for (std::size_t at = 0; at < kVerdictWords.size(); ++at) {
+    const auto verdict = static_cast<Verdict>(at);
+    if (raw[verdict] == 0 && verbena[verdict] == 0) continue;
+    line(fmt::format("{:<14}{:>8}{:>10}", word(verdict), raw[verdict], verbena[verdict]));
+  }
+  line(fmt::format("{:<14}{:>8}{:>10}   of {} listed", "cases", run.cases.size(), run.cases.size(), run.suite_cases));
+  line("departs raw:      " + departures(run, Side::raw));
+  line("through Verbena:  " + departures(run, Side::verbena));
+
+  if (!run.red) {
+    line("not red");
+    return out;
+  }
+  line(fmt::format("RED, {} reason{}:", run.why_red.size(), run.why_red.size() == 1 ? "" : "s"));
+  // One line less, where the last is needed to say how many are left out.
+  const std::size_t shown = run.why_red.size() <= kReasons ? run.why_red.size() : kReasons - 1;
+  for (std::size_t i = 0; i < shown; ++i) line("  " + run.why_red[i]);
+  if (shown < run.why_red.size()) line(fmt::format("  and {} more", run.why_red.size() - shown));
+  return out;
+}
+
+}  // namespace conform
