@@ -33,6 +33,14 @@ std::vector<Body> all_bodies() {
            srq_create_bodies(),  //
            srq_limit_bodies(),  //
            srq_receive_bodies(),  //
+           state_attributes_bodies(),  //
+           state_attributes_taken_bodies(),  //
+           state_drained_bodies(),  //
+           state_further_types_bodies(),  //
+           state_moves_refused_bodies(),  //
+           state_posting_bodies(),  //
+           state_recycle_bodies(),  //
+           state_values_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -42,6 +42,15 @@ Bodies mr_range_bodies();
 Bodies srq_create_bodies();
 Bodies srq_limit_bodies();
 Bodies srq_receive_bodies();
+// state
+Bodies state_attributes_bodies();
+Bodies state_attributes_taken_bodies();
+Bodies state_drained_bodies();
+Bodies state_further_types_bodies();
+Bodies state_moves_refused_bodies();
+Bodies state_posting_bodies();
+Bodies state_recycle_bodies();
+Bodies state_values_bodies();
 
 /// Every body, in the order of the areas.
 std::vector<Body> all_bodies();

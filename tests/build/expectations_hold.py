@@ -242,12 +242,14 @@ def breaches(tables, known):
             match = entry.get("match", {})
             if list(match_breaches(match, known)):
                 continue
+            # One sentence may be broken in several ways at once; each is an entry, told apart by what is seen.
+            result = entry.get("seen", {}).get("result")
             for _, ids in covered(entry, known.requirements):
                 for name in ids:
-                    for other, range_, whose in taken:
-                        if other == name and meet(match, range_):
+                    for other, range_, whose, seen in taken:
+                        if other == name and meet(match, range_) and (seen == result or None in (seen, result)):
                             yield driver, entry["id"], f"covers {name} in a range of {whose}"
-                    taken.append((name, match, entry["id"]))
+                    taken.append((name, match, entry["id"], result))
 
 
 def broken_copies(tables, known):
