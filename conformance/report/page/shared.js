@@ -250,7 +250,8 @@ function caseBody(run, c) {
 // One panel for whatever is opened. Escape closes it, and the focus returns to where it came from.
 const panel = el('dialog', {'aria-labelledby': 'panel-title'});
 panel.addEventListener('click', event => { if (event.target === panel) panel.close(); });
-panel.addEventListener('close', () => focusGrid());
+// The event comes a moment late: who has begun to filter by then goes on filtering.
+panel.addEventListener('close', () => { if (!document.activeElement.matches('input')) focusGrid(); });
 
 function openPanel(title, subtitle, body, step) {
   const close = el('button', {type: 'button', onclick: () => panel.close()}, 'Close ', el('kbd', {}, 'Esc'));
