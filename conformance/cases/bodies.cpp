@@ -13,6 +13,12 @@ std::vector<Body> all_bodies() {
            cq_overflow_bodies(),  //
            cq_poll_bodies(),  //
            cq_resize_bodies(),  //
+           cq_create_bodies(),   //
+           data_atomics_bodies(),  //
+           data_builder_bodies(),  //
+           data_contract_bodies(),  //
+           data_opcodes_bodies(),  //
+           data_ordering_bodies(),  //
            data_carry_bodies(),  //
            device_query_bodies(),          //
            device_caps_bodies(),          //

@@ -17,6 +17,11 @@ Bodies cq_overflow_bodies();
 Bodies cq_poll_bodies();
 Bodies cq_resize_bodies();
 // data
+Bodies data_atomics_bodies();
+Bodies data_builder_bodies();
+Bodies data_contract_bodies();
+Bodies data_opcodes_bodies();
+Bodies data_ordering_bodies();
 Bodies data_carry_bodies();
 // device
 Bodies device_objects_bodies();

@@ -78,9 +78,10 @@ Loop::Loop(Case& c, const LoopShape& shape, bool connected) : case_(c), shape_(s
   a_.way = &c.way();
   a_.device = &c.device();
   a_.port = c.ground().port;
-  b_.way = &c.other_way();
-  b_.device = &c.other();
-  b_.port = c.ground().other ? c.ground().other_port : c.ground().port;
+  const bool two = c.ground().other && !shape_.same_device;
+  b_.way = two ? &c.other_way() : &c.way();
+  b_.device = two ? &c.other() : &c.device();
+  b_.port = two ? c.ground().other_port : c.ground().port;
   make(a_, false);
   make(b_, true);
   std::uint32_t most = shape_.mtu != 0 ? shape_.mtu : 4096;

@@ -34,6 +34,7 @@ struct LoopShape {
   std::uint32_t mtu = 0;                 ///< bytes; 0: what both ports have
   bool channels = false;                 ///< each end has a channel, of both its completion queues
   Given a{}, b{};
+  bool same_device = false;              ///< both ends on the run's first device
   Terms terms{};  ///< terms.access: what the queue pair allows, of `access` where that is more
 };
 
