@@ -6,36 +6,29 @@ namespace conform {
 std::vector<Body> all_bodies() {
   std::vector<Body> all;
   for (const Bodies part : {
-           cq_create_bodies(),    //
+           device_absent_verbs_bodies(),  //
+           device_caps_bodies(),  //
+           device_objects_bodies(),  //
+           device_query_bodies(),  //
+           port_gid_bodies(),  //
+           port_query_bodies(),  //
+           pd_domain_bodies(),  //
+           pd_bodies(),  //
+           mr_access_bodies(),  //
+           mr_bounds_bodies(),  //
+           mr_dereg_bodies(),  //
+           mr_kinds_bodies(),  //
+           mr_on_demand_bodies(),  //
+           mr_range_bodies(),  //
+           mr_register_bodies(),  //
+           mr_rereg_bodies(),  //
+           cq_create_bodies(),  //
            cq_event_bodies(),  //
            cq_extended_bodies(),  //
            cq_moderation_bodies(),  //
            cq_overflow_bodies(),  //
            cq_poll_bodies(),  //
            cq_resize_bodies(),  //
-           cq_create_bodies(),   //
-           data_atomics_bodies(),  //
-           data_builder_bodies(),  //
-           data_contract_bodies(),  //
-           data_opcodes_bodies(),  //
-           data_ordering_bodies(),  //
-           data_carry_bodies(),  //
-           device_query_bodies(),          //
-           device_caps_bodies(),          //
-           data_datagrams_bodies(),  //
-           data_inline_bodies(),  //
-           data_posting_bodies(),  //
-           data_rdma_bodies(),  //
-           data_sges_bodies(),  //
-           data_sizes_bodies(),  //
-           pd_bodies(),          //
-           device_absent_verbs_bodies(),  //
-           device_objects_bodies(),  //
-           port_gid_bodies(),  //
-           port_query_bodies(),  //
-           pd_domain_bodies(),  //
-           mr_range_bodies(),  //
-           mr_register_bodies(),  //
            srq_create_bodies(),  //
            srq_limit_bodies(),  //
            srq_receive_bodies(),  //
@@ -47,6 +40,18 @@ std::vector<Body> all_bodies() {
            state_posting_bodies(),  //
            state_recycle_bodies(),  //
            state_values_bodies(),  //
+           data_atomics_bodies(),  //
+           data_builder_bodies(),  //
+           data_carry_bodies(),  //
+           data_contract_bodies(),  //
+           data_datagrams_bodies(),  //
+           data_inline_bodies(),  //
+           data_opcodes_bodies(),  //
+           data_ordering_bodies(),  //
+           data_posting_bodies(),  //
+           data_rdma_bodies(),  //
+           data_sges_bodies(),  //
+           data_sizes_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -8,6 +8,26 @@
 /// What the cases do: one function a file, which gives the bodies that stand in it.
 namespace conform {
 
+// device
+Bodies device_absent_verbs_bodies();
+Bodies device_caps_bodies();
+Bodies device_objects_bodies();
+Bodies device_query_bodies();
+// port
+Bodies port_gid_bodies();
+Bodies port_query_bodies();
+// pd
+Bodies pd_domain_bodies();
+Bodies pd_bodies();
+// mr
+Bodies mr_access_bodies();
+Bodies mr_bounds_bodies();
+Bodies mr_dereg_bodies();
+Bodies mr_kinds_bodies();
+Bodies mr_on_demand_bodies();
+Bodies mr_range_bodies();
+Bodies mr_register_bodies();
+Bodies mr_rereg_bodies();
 // cq
 Bodies cq_create_bodies();
 Bodies cq_event_bodies();
@@ -16,33 +36,6 @@ Bodies cq_moderation_bodies();
 Bodies cq_overflow_bodies();
 Bodies cq_poll_bodies();
 Bodies cq_resize_bodies();
-// data
-Bodies data_atomics_bodies();
-Bodies data_builder_bodies();
-Bodies data_contract_bodies();
-Bodies data_opcodes_bodies();
-Bodies data_ordering_bodies();
-Bodies data_carry_bodies();
-// device
-Bodies device_objects_bodies();
-Bodies device_absent_verbs_bodies();
-Bodies device_query_bodies();
-Bodies device_caps_bodies();
-Bodies data_datagrams_bodies();
-Bodies data_inline_bodies();
-Bodies data_posting_bodies();
-Bodies data_rdma_bodies();
-Bodies data_sges_bodies();
-Bodies data_sizes_bodies();
-// pd
-Bodies pd_domain_bodies();
-Bodies pd_bodies();
-// port
-Bodies port_query_bodies();
-Bodies port_gid_bodies();
-// mr
-Bodies mr_register_bodies();
-Bodies mr_range_bodies();
 // srq
 Bodies srq_create_bodies();
 Bodies srq_limit_bodies();
@@ -56,6 +49,19 @@ Bodies state_moves_refused_bodies();
 Bodies state_posting_bodies();
 Bodies state_recycle_bodies();
 Bodies state_values_bodies();
+// data
+Bodies data_atomics_bodies();
+Bodies data_builder_bodies();
+Bodies data_carry_bodies();
+Bodies data_contract_bodies();
+Bodies data_datagrams_bodies();
+Bodies data_inline_bodies();
+Bodies data_opcodes_bodies();
+Bodies data_ordering_bodies();
+Bodies data_posting_bodies();
+Bodies data_rdma_bodies();
+Bodies data_sges_bodies();
+Bodies data_sizes_bodies();
 
 /// Every body, in the order of the areas.
 std::vector<Body> all_bodies();
