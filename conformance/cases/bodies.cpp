@@ -22,6 +22,8 @@ std::vector<Body> all_bodies() {
            mr_range_bodies(),  //
            mr_register_bodies(),  //
            mr_rereg_bodies(),  //
+           mw_bind_bodies(),  //
+           mw_type1_bodies(),  //
            cq_create_bodies(),  //
            cq_event_bodies(),  //
            cq_extended_bodies(),  //
@@ -32,6 +34,7 @@ std::vector<Body> all_bodies() {
            srq_create_bodies(),  //
            srq_limit_bodies(),  //
            srq_receive_bodies(),  //
+           ah_bodies(),  //
            state_attributes_bodies(),  //
            state_attributes_taken_bodies(),  //
            state_drained_bodies(),  //

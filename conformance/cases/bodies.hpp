@@ -28,6 +28,9 @@ Bodies mr_on_demand_bodies();
 Bodies mr_range_bodies();
 Bodies mr_register_bodies();
 Bodies mr_rereg_bodies();
+// mw
+Bodies mw_bind_bodies();
+Bodies mw_type1_bodies();
 // cq
 Bodies cq_create_bodies();
 Bodies cq_event_bodies();
@@ -40,6 +43,8 @@ Bodies cq_resize_bodies();
 Bodies srq_create_bodies();
 Bodies srq_limit_bodies();
 Bodies srq_receive_bodies();
+// ah
+Bodies ah_bodies();
 // state
 Bodies state_attributes_bodies();
 Bodies state_attributes_taken_bodies();

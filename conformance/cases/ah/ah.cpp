@@ -76,9 +76,8 @@ void port_zero(Case& c) {
 void port_above(Case& c) {
   ibv_device_attr device{};
   c.need(c.accepted(c.verbs().query_device(c.context(), device), "ibv_query_device"));
-  refused_with(
-      c, [&](ibv_ah_attr& attr) { attr.port_num = static_cast<std::uint8_t>(device.phys_port_cnt + 1); },
-      "with port_num phys_port_cnt + 1", {EINVAL});
+  refused_with(c, [&](ibv_ah_attr& attr) { attr.port_num = static_cast<std::uint8_t>(device.phys_port_cnt + 1); },
+               "with port_num phys_port_cnt + 1", {EINVAL});
 }
 
 /// An index has 8 bits: in a longer table the last of them that holds nothing.
@@ -88,19 +87,17 @@ void gid_index_above(Case& c) {
   int index = std::min(port.gid_tbl_len, 255);
   if (port.gid_tbl_len > 255) {
     ibv_gid_entry entry{};
-    while (index > 0 &&
-           c.verbs().query_gid_ex(c.context(), c.port(), static_cast<std::uint32_t>(index), entry) == 0) {
+    while (index > 0 && c.verbs().query_gid_ex(c.context(), c.port(), static_cast<std::uint32_t>(index), entry) == 0) {
       --index;
     }
     c.need(c.holds(index > 0, Seen::value, "the GID table has no empty entry"));
   }
-  refused_with(
-      c,
-      [&](ibv_ah_attr& attr) {
-        attr.is_global = 1;
-        attr.grh.sgid_index = static_cast<std::uint8_t>(index);
-      },
-      "with sgid_index " + std::to_string(index), {});
+  refused_with(c,
+               [&](ibv_ah_attr& attr) {
+                 attr.is_global = 1;
+                 attr.grh.sgid_index = static_cast<std::uint8_t>(index);
+               },
+               "with sgid_index " + std::to_string(index), {});
 }
 
 void grh_where_required(Case& c) {
@@ -175,7 +172,8 @@ void from_wc_answers(Case& c) {
   answered(c, [&](Loop& loop, ibv_wc& wc, ibv_grh& grh) {
     const verbena::Made<ibv_ah> ah = c.verbs().create_ah_from_wc(loop.b().pd.raw(), wc, &grh, loop.b().port);
     c.need(c.accepted(ah ? 0 : ah.error, "ibv_create_ah_from_wc"));
-    return Object<ibv_ah>(ah.handle, [verbs = c.ground().verbs, handle = ah.handle] { return verbs->destroy_ah(handle); });
+    return Object<ibv_ah>(ah.handle,
+                          [verbs = c.ground().verbs, handle = ah.handle] { return verbs->destroy_ah(handle); });
   });
 }
 

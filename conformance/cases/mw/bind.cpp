@@ -27,9 +27,10 @@ void bounds(Case& c) {
 void access(Case& c) {
   Window window(c, IBV_MW_TYPE_1);
   window.bound(kBegin, kLength, IBV_ACCESS_REMOTE_READ);
-  c.need(works(c, window.loop,
-               {.opcode = IBV_WR_RDMA_READ, .address = window.of.address() + kBegin, .rkey = window.mw->rkey, .length = 16},
-               "a READ through a window for reading"));
+  c.need(works(
+      c, window.loop,
+      {.opcode = IBV_WR_RDMA_READ, .address = window.of.address() + kBegin, .rkey = window.mw->rkey, .length = 16},
+      "a READ through a window for reading"));
   window.loop.a().memory->fill(99);
   window.no_write(window.mw->rkey, kBegin, "a write through a window for reading");
 }
@@ -43,11 +44,13 @@ void write_needs_local_write(Case& c) {
   {
     Window window(c, IBV_MW_TYPE_1, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
     window.bound(0, 256, IBV_ACCESS_REMOTE_READ);
-    window.bind_denied(window.bind(0, 256, IBV_ACCESS_REMOTE_WRITE), "a bind for writing to a region without local write");
+    window.bind_denied(window.bind(0, 256, IBV_ACCESS_REMOTE_WRITE),
+                       "a bind for writing to a region without local write");
   }
   if (!c.native(verbena::Feature::fetch_add)) return;
   Window window(c, IBV_MW_TYPE_1, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
-  window.bind_denied(window.bind(0, 256, IBV_ACCESS_REMOTE_ATOMIC), "a bind for atomics to a region without local write");
+  window.bind_denied(window.bind(0, 256, IBV_ACCESS_REMOTE_ATOMIC),
+                     "a bind for atomics to a region without local write");
 }
 
 void within_region(Case& c) {
@@ -166,7 +169,8 @@ void remote_invalidate(Case& c) {
 void bound_to_its_queue_pair(Case& c) {
   ibv_device_attr attr{};
   c.need(c.accepted(c.verbs().query_device(c.context(), attr), "ibv_query_device"));
-  if ((attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) == 0) return c.note("IBV_DEVICE_MEM_WINDOW_TYPE_2B is not set");
+  if ((attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) == 0)
+    return c.note("IBV_DEVICE_MEM_WINDOW_TYPE_2B is not set");
   Window window(c, IBV_MW_TYPE_2);
   LoopShape shape = open_to_all(c);
   shape.b.pd = window.loop.b().pd.raw();

@@ -163,15 +163,16 @@ void other_pd(Case& c) {
   ibv_mw_bind bind{};
   bind.send_flags = IBV_SEND_SIGNALED;
   bind.bind_info = {mr.raw(), memory.address(), 64, IBV_ACCESS_REMOTE_WRITE};
-  c.equal(ibv_bind_mw(window.loop.b().qp.raw(), window.mw.raw(), &bind), EPERM, "ibv_bind_mw to a region of another domain");
+  c.equal(ibv_bind_mw(window.loop.b().qp.raw(), window.mw.raw(), &bind), EPERM,
+          "ibv_bind_mw to a region of another domain");
   window.bound(0, 64);
 }
 
 void range_without_region(Case& c) {
   Window window(c, IBV_MW_TYPE_1);
-  for (const auto& [address, length] : {std::pair(window.of.address(), std::uint64_t{64}),
-                                        std::pair(std::uint64_t{0}, std::uint64_t{64}),
-                                        std::pair(window.of.address(), std::uint64_t{0})}) {
+  for (const auto& [address, length] :
+       {std::pair(window.of.address(), std::uint64_t{64}), std::pair(std::uint64_t{0}, std::uint64_t{64}),
+        std::pair(window.of.address(), std::uint64_t{0})}) {
     ibv_mw_bind bind{};
     bind.send_flags = IBV_SEND_SIGNALED;
     bind.bind_info = {nullptr, address, length, 0};
