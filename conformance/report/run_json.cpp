@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "file.hpp"
@@ -278,7 +279,7 @@ auto parse(std::string_view text, const std::string& name, const F& read)
     error.text = fmt::format("{}: {} {}", name, broken.path.empty() ? "the document" : broken.path, broken.text);
   } catch (const Json::parse_error& broken) {
     const std::string_view before = text.substr(0, std::min(text.size(), broken.byte == 0 ? 0 : broken.byte - 1));
-    error.by.line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
+    error.by.line = static_cast<int>(std::count(before.begin(), before.end(), '\n') + 1);
     const std::size_t column = before.size() - (before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1) + 1;
     error.text = fmt::format("{}:{}:{}: is no JSON from here on{}", name, error.by.line, column,
                              text.empty() ? ": the file is empty" : "");
