@@ -55,6 +55,8 @@ std::vector<Body> all_bodies() {
            data_rdma_bodies(),  //
            data_sges_bodies(),  //
            data_sizes_bodies(),  //
+           address_gid_bodies(),  //
+           address_path_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -67,6 +67,9 @@ Bodies data_posting_bodies();
 Bodies data_rdma_bodies();
 Bodies data_sges_bodies();
 Bodies data_sizes_bodies();
+// address
+Bodies address_gid_bodies();
+Bodies address_path_bodies();
 
 /// Every body, in the order of the areas.
 std::vector<Body> all_bodies();
