@@ -78,6 +78,7 @@ int run_command_line(int argc, char** argv) {
   add_quirks(app, run);
   add_dump(app, run);
   add_ping(app, run);
+  add_conform(app, run);
   add_config(app, run);
   add_report(app, run);
   const std::string unknown =

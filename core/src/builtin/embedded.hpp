@@ -16,7 +16,7 @@ struct EmbeddedTable {
 std::span<const EmbeddedTable> quirk_tables() noexcept;
 /// models/*.yaml in name order; empty when there is none.
 std::span<const EmbeddedTable> models() noexcept;
-/// conformance/*.yaml in name order: the cases that a rule's `proof` may name; empty when there is none.
+/// conformance/cases/*.yaml in name order: the cases that a rule's `proof` may name; empty when there is none.
 std::span<const EmbeddedTable> conformance_tables() noexcept;
 
 }  // namespace verbena::builtin

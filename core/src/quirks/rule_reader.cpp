@@ -75,6 +75,8 @@ bool read_ranges(const yaml::Node& node, std::string_view key, Reporter& report,
   });
 }
 
+}  // namespace
+
 bool read_condition(MatchKey key, const yaml::Node& node, Reporter& report, Condition& condition) {
   condition.key = key;
   condition.written = written(node);
@@ -118,6 +120,8 @@ bool read_condition(MatchKey key, const yaml::Node& node, Reporter& report, Cond
   }
   return false;
 }
+
+namespace {
 
 void read_match(const yaml::Node& node, Rule& rule, Reporter& report) {
   if (!node.is_map()) {

@@ -42,6 +42,9 @@ private:
   bool failed_ = false;
 };
 
+/// Reads the value of one key of a `match`. False when it has a fault, which `report` then holds.
+bool read_condition(MatchKey key, const yaml::Node& node, Reporter& report, Condition& condition);
+
 /// Reads one item of `rules:`. Empty when it has a fault; the faults are in `findings`.
 std::optional<Rule> read_rule(const yaml::Node& node, std::string_view file, LayerKind layer,
                               const std::vector<std::string>& drivers, const BackendRegistry& registry,

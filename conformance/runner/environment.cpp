@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <linux/capability.h>
+#include <sys/sysinfo.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "runner/applies.hpp"
+
+namespace conform {
+namespace {
+
+/// The number behind `key` in a file of lines `Key: number`; base 16 for capability sets.
+std::uint64_t number_in(const char* file, std::string_view key, int base) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    return std::strtoull(line.c_str() + key.size(), nullptr, base);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Environment environment_here(const verbena::DeviceId& device, const verbena::DeviceId* other, Substrate substrate,
+                             bool shared) {
+  Environment here;
+  here.shared = shared;
+  const std::uint64_t effective = number_in("/proc/self/status", "CapEff:", 16);
+  const auto may = [&](unsigned capability) { return ((effective >> capability) & 1U) != 0; };
+  if (!may(CAP_NET_RAW)) here.lacks["privilege"] = "this process has no CAP_NET_RAW";
+  if (!may(CAP_NET_ADMIN)) {
+    here.lacks["link_control"] = "this process has no CAP_NET_ADMIN";
+  } else if (substrate != Substrate::kernel_driver) {
+    here.lacks["link_control"] = "taking down a link of hardware is left to its operator";
+  }
+  if (number_in("/proc/meminfo", "HugePages_Free:", 10) < 2)
+    here.lacks["huge_pages"] = "fewer than two huge pages are set aside (sysctl vm.nr_hugepages)";
+  // More than 4 GiB of addresses are registered, which may all show the same few pages: what is needed beside those is
+  // the kernel's list of them.
+  if (number_in("/proc/meminfo", "MemAvailable:", 10) < (std::uint64_t{1} << 20))
+    here.lacks["much_memory"] = "less than 1 GiB of memory is available";
+  here.lacks["subnet_manager"] = "no subnet manager can be told what to do";
+  here.elsewhere["faults"] = "runs on an emulated NIC, which takes faults";
+  here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";
+  const bool unlike = other != nullptr && (other->driver != device.driver || other->part_id != device.part_id ||
+                                           other->firmware != device.firmware);
+  if (!unlike) here.elsewhere["unlike_devices"] = "runs with a second device that is unlike (--other)";
+  return here;
+}
+
+}  // namespace conform

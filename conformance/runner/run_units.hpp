@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "runner/case_list.hpp"
+#include "runner/verdict.hpp"
+#include "runner/worker_process.hpp"
+
+namespace conform {
+
+/// One run of one case in one column.
+struct Unit {
+  const ListedCase* listed = nullptr;
+  Side side = Side::raw;
+};
+
+struct WorkerPlan {
+  BecomeWorker become;
+  unsigned jobs = 1;
+  double seconds = 10;  ///< deadline of a case that has none of its own
+  std::chrono::milliseconds ready_within{60000};
+};
+
+/// Told as it happens. `false` ends the run.
+class Watch {
+public:
+  virtual ~Watch() = default;
+  virtual bool started(const Unit& unit) = 0;
+  virtual bool ended(const Unit& unit, Ended ended) = 0;
+};
+
+/// Runs each unit in a worker: up to `jobs` at a time, and those that want to be alone, or exhaust the device, one
+/// after the other at the end. A crash or a hang is the running unit's own, and a new worker, which first tries the
+/// device, goes on. Returns why it ended early: the device can't be used any more, or the watch said so; empty when all
+/// ran.
+std::string run_units(const std::vector<Unit>& units, const WorkerPlan& plan, Watch& watch);
+
+}  // namespace conform

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "runner/worker.hpp"
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "runner/lines.hpp"
+#include "runner/messages.hpp"
+#include "runner/run_body.hpp"
+
+namespace conform {
+namespace {
+
+constexpr std::uint64_t kCapIpcLock = std::uint64_t{1} << CAP_IPC_LOCK;
+
+/// Takes the capabilities of the mask away for good.
+bool drop(std::uint64_t mask) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  for (unsigned half = 0; half < 2; ++half) {
+    const auto kept = ~static_cast<std::uint32_t>(mask >> (32 * half));
+    data[half].effective &= kept;
+    data[half].permitted &= kept;
+    data[half].inheritable &= kept;
+  }
+  return syscall(SYS_capset, &header, data) == 0;
+}
+
+/// The ground that a task stands on; empty text, or why it can't be laid.
+std::string prepare(const Task& task) {
+  if (task.drop_capabilities && !drop(~std::uint64_t{0})) return "capabilities cannot be dropped";
+  if (task.memlock_bytes) {
+    if (!drop(kCapIpcLock)) return "CAP_IPC_LOCK cannot be dropped";
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return "RLIMIT_MEMLOCK cannot be read";
+    limit.rlim_cur = std::min<rlim_t>(*task.memlock_bytes, limit.rlim_max);
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return "RLIMIT_MEMLOCK cannot be set";
+  }
+  return {};
+}
+
+Outcome run(const Task& task, const Ground& ground, Bodies bodies) {
+  Outcome outcome;
+  const auto body = std::find_if(bodies.begin(), bodies.end(), [&](const Body& one) { return one.id == task.body; });
+  if (body == bodies.end()) {
+    outcome.fault = "there is no body '" + task.body + "'";
+    return outcome;
+  }
+  if (const std::string wrong = prepare(task); !wrong.empty()) {
+    outcome.stop = Stop{Stop::Why::blocked, task.memlock_bytes ? "memory_limit" : "no_privilege", wrong};
+    return outcome;
+  }
+  try {
+    const auto way_on = [&](const verbena::Device& device, std::uint8_t port) {
+      return task.side == Side::raw ? raw_way(device, ground.verbs) : verbena_way(device, ground.verbs, port);
+    };
+    Case c(task.id, task.row, task.covers, ground, way_on(*ground.device, ground.port),
+           ground.other ? way_on(*ground.other, ground.other_port) : nullptr);
+    return run_body(*body, c);
+  } catch (const std::exception& error) {
+    outcome.fault = error.what();
+    return outcome;
+  }
+}
+
+/// Empty: a PD and a CQ can be made.
+std::string device_answers(const Ground& ground) {
+  for (const auto* device : {&ground.device, &ground.other}) {
+    if (!device->has_value()) continue;
+    const auto way = raw_way(**device, ground.verbs);
+    const Object<ibv_pd> pd = way->pd();
+    if (!pd) return (*device)->id().name + ": ibv_alloc_pd failed with errno " + std::to_string(pd.error());
+    const Object<ibv_cq> cq = way->cq({});
+    if (!cq) return (*device)->id().name + ": ibv_create_cq failed with errno " + std::to_string(cq.error());
+  }
+  return {};
+}
+
+}  // namespace
+
+int refuse_to_work(int out, const std::string& why_not) {
+  write_line(out, ready_line(why_not));
+  return 1;
+}
+
+int work(int in, int out, const Ground& ground, Bodies bodies) {
+  const std::string why_not = device_answers(ground);
+  if (!write_line(out, ready_line(why_not)) || !why_not.empty()) return 1;
+  LineReader lines(in);
+  while (const auto line = lines.next()) {
+    const auto task = task_from_line(*line);
+    if (!task || !write_line(out, to_line(run(*task, ground, bodies)))) return 1;
+  }
+  return 0;
+}
+
+}  // namespace conform

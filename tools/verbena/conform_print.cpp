@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "conform_print.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+
+#include "json.hpp"
+#include "table.hpp"
+
+namespace cli {
+namespace {
+
+using conform::Side;
+using conform::Verdict;
+
+constexpr std::size_t kMostRedLines = 15;
+
+std::string joined(const std::vector<verbena::Feature>& features) {
+  std::string text;
+  for (const verbena::Feature one : features) text += (text.empty() ? "" : " ") + std::string(verbena::name(one));
+  return text;
+}
+
+void print_counts(const conform::Run& run) {
+  const conform::Counts counts[] = {conform::count(run, Side::raw), conform::count(run, Side::verbena)};
+  std::vector<std::string> heads = {"verdict", "raw", "verbena"};
+  Table table(heads);
+  for (std::size_t at = 0; at < conform::kVerdictWords.size(); ++at) {
+    const auto verdict = static_cast<Verdict>(at);
+    const auto number = [&](const conform::Counts& of) {
+      const auto found = of.find(verdict);
+      return found == of.end() ? 0U : found->second;
+    };
+    if (number(counts[0]) + number(counts[1]) == 0) continue;
+    table.row({std::string(conform::word(verdict)), fmt::format("{}", number(counts[0])),
+               fmt::format("{}", number(counts[1]))});
+  }
+  fmt::print("{}", table.text(2));
+}
+
+/// Cases that wait for another kind of run, by what they wait for.
+void print_waiting(const conform::Run& run) {
+  std::map<std::string, unsigned> waiting;
+  for (const conform::CaseResult& one : run.cases)
+    if (one.raw.verdict == Verdict::not_run && !one.raw.reason.empty()) ++waiting[one.raw.reason];
+  for (const auto& [reason, count] : waiting) fmt::print("  {} not run: {}\n", count, reason);
+}
+
+}  // namespace
+
+void print_list(const std::vector<const conform::ListedCase*>& cases, bool json) {
+  if (json) {
+    Json out;
+    out["schema"] = kSchema;
+    out["cases"] = Json::array();
+    for (const conform::ListedCase* one : cases) {
+      Json entry;
+      entry["id"] = one->id;
+      entry["says"] = one->says;
+      entry["area"] = one->area;
+      entry["covers"] = one->covers;
+      entry["impact"] = conform::word(one->impact);
+      entry["needs"] = Json::array();
+      for (const verbena::Feature need : one->conditions.needs) entry["needs"].push_back(verbena::name(need));
+      entry["qp_types"] = Json::array();
+      for (const verbena::Feature type : one->conditions.qp_types) entry["qp_types"].push_back(verbena::name(type));
+      entry["setup"] = one->conditions.setup;
+      entry["source"] = one->source;
+      out["cases"].push_back(std::move(entry));
+    }
+    print(out);
+    return;
+  }
+  Table table({"case", "impact", "needs", "what must hold"});
+  for (const conform::ListedCase* one : cases)
+    table.row({one->id, std::string(conform::word(one->impact)), joined(one->conditions.needs), one->says});
+  fmt::print("{}{} cases\n", table.text(0), cases.size());
+}
+
+void print_summary(const conform::Run& run, const std::string& folder) {
+  fmt::print("{} ({}): {}; {} cases in {:.1f} s, seed {}\n", run.device.name, conform::word(run.substrate),
+             conform::title(run), run.cases.size(), run.seconds, run.seed);
+  print_counts(run);
+  print_waiting(run);
+  if (!run.red) {
+    fmt::print("not red\n");
+  } else {
+    fmt::print("RED, for {} reason{}\n", run.why_red.size(), run.why_red.size() == 1 ? "" : "s");
+    std::size_t shown = 0;
+    for (const std::string& why : run.why_red) {
+      if (++shown > kMostRedLines) break;
+      fmt::print("  {}\n", why);
+    }
+    if (run.why_red.size() > kMostRedLines) fmt::print("  and {} more\n", run.why_red.size() - kMostRedLines);
+    fmt::print(
+        "What to do: a case that violates is the device's fault, or one that its table of expectations has yet to say; "
+        "stale means that the table must change and the device is fine.\n");
+  }
+  if (!folder.empty()) fmt::print("Reports: {}/index.html, run.json, junit.xml\n", folder);
+}
+
+void show_progress(std::size_t done, std::size_t all, const std::string& id) {
+  fmt::print(stderr, "\r\x1b[K{}/{} {}", done, all, id);
+  std::fflush(stderr);
+}
+
+void clear_progress() {
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+}
+
+}  // namespace cli
