@@ -141,7 +141,9 @@ void read_row(TableText& text, const YAML::Node& written, const Row& row, const 
       text.wrong(written, fmt::format("the id does not name '{}', which differs from row to row", key));
     one.row.emplace(key, value);
   }
-  if (one.covers.empty()) {
+  if (entry["covers"].IsDefined() && one.covers.empty()) {
+    if (one.source.empty()) text.wrong(entry, fmt::format("{} covers no requirement and has no source", one.id));
+  } else if (one.covers.empty()) {
     if (list.requirement(one.id) != nullptr) {
       one.covers = {one.id};
     } else {

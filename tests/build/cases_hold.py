@@ -66,8 +66,8 @@ def breaches(tables, requirements, proofs):
             yield area, entry["id"], f"'{name}' stands {names[name]} times"
         if not name.startswith(area + ".") or not re.fullmatch(r"[a-z0-9_+-]+(\.[a-z0-9_+-]+)+", name):
             yield area, entry["id"], f"'{name}' is no dotted id that begins with the area"
-        if not covers:
-            yield area, entry["id"], "covers no requirement"
+        if not covers and not entry.get("source"):
+            yield area, entry["id"], "covers no requirement and has no source"
         for one in covers:
             if one not in requirements:
                 yield area, entry["id"], f"covers '{one}', which is no requirement"

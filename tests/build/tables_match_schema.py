@@ -32,6 +32,7 @@ for schema_file, patterns in {
     "quirks/schema/quirk-table.schema.json": ["quirks/*.yaml", "quirks/examples/*.yaml"],
     "quirks/schema/model.schema.json": ["models/*.yaml"],
     "conformance/schema/requirements.schema.json": ["conformance/requirements.yaml"],
+    "conformance/schema/cases.schema.json": ["conformance/cases/*.yaml"],
     "conformance/schema/expectations.schema.json": ["conformance/expectations/*.yaml"],
     "conformance/schema/mutations.schema.json": ["conformance/mutations/mutations.yaml"],
 }.items():

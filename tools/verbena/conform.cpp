@@ -1,98 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <set>
 
-#include "cases/bodies.hpp"
 #include "commands.hpp"
+#include "conform_ground.hpp"
+#include "conform_list.hpp"
 #include "conform_print.hpp"
 #include "exit_code.hpp"
 #include "report/file.hpp"
+#include "runner/bundle.hpp"
+#include "runner/prove_quirks.hpp"
 #include "runner/run_suite.hpp"
-#include "runner/worker.hpp"
-#include "verbena/verbs.hpp"
 
 namespace cli {
 namespace {
 
 using conform::CaseList;
-using conform::Ground;
 using conform::Substrate;
 
 struct ConformOptions {
   std::vector<std::string> devices, nics;
-  std::string other;
-  unsigned port = 1;
+  GroundOptions ground;
   std::string suite, report, substrate;
   conform::SuiteOptions run;
-  std::uint64_t seed = 1;
-  bool list = false, json = false;
+  bool list = false, json = false, prove_quirks = false;
   int worker = -1;
 };
-
-/// The library over this host's own verbs, and the devices of one run, opened.
-struct Opened {
-  std::optional<verbena::Library> library;
-  Ground ground;
-};
-
-verbena::Result<std::unique_ptr<Opened>> open(const ConformOptions& options, const std::string& device) {
-  auto opened = std::make_unique<Opened>();
-  auto settings = verbena::load_settings();
-  if (!settings) return verbena::Failure(settings.error());
-  opened->ground.verbs = verbena::real_verbs();
-  verbena::LibraryOptions library;
-  library.verbs = opened->ground.verbs;
-  library.settings = *std::move(settings);
-  auto made = verbena::Library::create(std::move(library));
-  if (!made) return verbena::Failure(made.error());
-  opened->library.emplace(*std::move(made));
-  Ground& ground = opened->ground;
-  ground.library = &*opened->library;
-  ground.port = ground.other_port = static_cast<std::uint8_t>(options.port);
-  ground.seed = options.seed;
-  ground.alone = !options.run.shared;
-  auto first = opened->library->open(device);
-  if (!first) return verbena::Failure(first.error());
-  ground.device = *std::move(first);
-  if (!options.other.empty()) {
-    auto second = opened->library->open(options.other);
-    if (!second) return verbena::Failure(second.error());
-    ground.other = *std::move(second);
-  }
-  return opened;
-}
-
-int be_worker(const ConformOptions& options) {
-  // What a driver prints must not stand between the lines of the report.
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  const auto opened = open(options, options.devices.front());
-  if (!opened) return conform::refuse_to_work(options.worker, verbena::to_string(opened.error()));
-  const std::vector<conform::Body> bodies = conform::all_bodies();
-  return conform::work(options.worker, options.worker, (*opened)->ground, bodies);
-}
-
-/// This program again, as a worker of one run.
-conform::BecomeWorker exec_worker(const ConformOptions& options, const std::string& device) {
-  std::vector<std::string> words = {"verbena", "conform",
-                                    "-d",      device,
-                                    "-i",      fmt::format("{}", options.port),
-                                    "--seed",  fmt::format("{}", options.seed)};
-  if (!options.other.empty()) words.insert(words.end(), {"--other", options.other});
-  if (options.run.shared) words.emplace_back("--shared-ok");
-  return [words](int channel) mutable {
-    fcntl(channel, F_SETFD, 0);
-    words.insert(words.end(), {"--worker", fmt::format("{}", channel)});
-    std::vector<char*> argv;
-    for (std::string& one : words) argv.push_back(one.data());
-    argv.push_back(nullptr);
-    execv("/proc/self/exe", argv.data());
-    return 127;
-  };
-}
 
 /// The arguments behind `verbena conform`, for the report.
 std::vector<std::string> own_arguments() {
@@ -105,47 +41,64 @@ std::vector<std::string> own_arguments() {
   return words;
 }
 
-/// The list, or nothing after its faults were printed.
-std::optional<CaseList> read(const std::string& folder) {
-  std::vector<verbena::TableText> texts;
-  if (folder.empty()) {
-    texts = conform::built_in_texts();
-  } else {
-    auto read = conform::folder_texts(folder);
-    if (!read) {
-      complain(to_string(read.error()));
-      return std::nullopt;
-    }
-    texts = *std::move(read);
-  }
-  conform::LoadedList loaded = conform::read_list(texts);
-  for (const verbena::Finding& finding : loaded.findings) complain(to_string(finding));
-  if (!loaded.findings.empty()) return std::nullopt;
-  return std::move(loaded.list);
-}
-
 /// Why the options contradict each other or name nothing; empty when they are good.
 std::string wrong_with(const ConformOptions& options, const CaseList& list) {
   std::set<std::string> names;
   for (const std::string& name : options.devices)
     if (!names.insert(name).second) return fmt::format("{} is named twice", name);
-  if (options.devices.size() == 1 && options.devices.front() == options.other)
-    return fmt::format("{} is named as its own other end", options.other);
+  if (options.devices.size() == 1 && options.devices.front() == options.ground.other)
+    return fmt::format("{} is named as its own other end", options.ground.other);
   for (const std::string& glob : options.run.globs)
     if (conform::select_cases(list, {glob}).empty())
       return fmt::format("no case is called '{}'; --list prints them", glob);
+  if (options.run.official && options.report.empty()) return "--official needs --report DIR for its bundle";
+  if (options.run.official && (!options.run.globs.empty() || options.run.shared || !options.suite.empty()))
+    return "--official runs the whole list that is built in, with nothing held back";
   return {};
 }
 
+/// An official run is the same on every host.
+void make_official(ConformOptions& options) {
+  const conform::SuiteOptions plain;
+  options.run.jobs = plain.jobs;
+  options.run.seconds = plain.seconds;
+  options.run.blocked_budget = plain.blocked_budget;
+  options.run.repeat = conform::kOfficialRepeat;
+  options.ground.seed = GroundOptions{}.seed;
+}
+
+int prove(const CaseList& list, const Opened& opened, const GroundOptions& ground,
+          const conform::SuiteOptions& options) {
+  const auto turn_off = [&](const std::string& rule) -> verbena::Result<conform::WithoutRule> {
+    GroundOptions without = ground;
+    without.without_rule = rule;
+    auto bare = open_ground(without);
+    if (!bare) return verbena::Failure(bare.error());
+    return conform::WithoutRule{std::shared_ptr<const conform::Ground>(*bare, &(*bare)->ground), exec_worker(without)};
+  };
+  const auto proofs = conform::prove_quirks(list, opened.ground, options, turn_off);
+  if (options.progress) clear_progress();
+  if (!proofs) return fail(proofs.error());
+  print_proofs(opened.ground.device->id(), options.substrate, *proofs);
+  const bool found = std::any_of(proofs->begin(), proofs->end(), [](const conform::Proof& one) {
+    return one.outcome == conform::ProofOutcome::not_enough || one.outcome == conform::ProofOutcome::unnecessary;
+  });
+  return found ? kFinding : kOk;
+}
+
 int run_on(const ConformOptions& options, const CaseList& list, const std::string& device) {
-  auto opened = open(options, device);
+  GroundOptions ground = options.ground;
+  ground.device = device;
+  ground.shared = options.run.shared;
+  const auto opened = open_ground(ground);
   if (!opened) return fail(opened.error());
   conform::SuiteOptions suite = options.run;
   suite.command = own_arguments();
-  suite.become = exec_worker(options, device);
-  const auto substrate = conform::from_word<Substrate>(options.substrate);
-  suite.substrate = substrate.value_or(conform::substrate_of((*opened)->ground.device->id()));
+  suite.become = exec_worker(ground);
+  suite.substrate =
+      conform::from_word<Substrate>(options.substrate).value_or(conform::substrate_of((*opened)->ground.device->id()));
   if (isatty(STDERR_FILENO) != 0) suite.progress = show_progress;
+  if (options.prove_quirks) return prove(list, **opened, ground, suite);
 
   std::optional<conform::ReportFolder> folder;
   if (!options.report.empty()) {
@@ -162,12 +115,20 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
     return exit_code(run.error());
   }
   print_summary(*run, folder ? folder->path() : std::string());
+  if (options.run.official) {
+    if (const auto written = conform::write_bundle(folder->path(), list, (*opened)->ground, *run); !written)
+      return fail(written.error());
+  }
   return run->red ? kFinding : kOk;
 }
 
-int run(const ConformOptions& options) {
-  if (options.worker >= 0) return be_worker(options);
-  const std::optional<CaseList> list = read(options.suite);
+int run(ConformOptions options) {
+  if (options.worker >= 0) {
+    options.ground.device = options.devices.empty() ? std::string() : options.devices.front();
+    options.ground.shared = options.run.shared;
+    return be_worker(options.ground, options.worker);
+  }
+  const std::optional<CaseList> list = read_case_list(options.suite);
   if (!list) return kFinding;
   if (const std::string wrong = wrong_with(options, *list); !wrong.empty()) {
     complain(wrong);
@@ -185,6 +146,7 @@ int run(const ConformOptions& options) {
     complain("name a device with -d; `verbena devices` lists them");
     return kUsage;
   }
+  if (options.run.official) make_official(options);
   int worst = kOk;
   for (const std::string& device : options.devices) {
     const int code = run_on(options, *list, device);
@@ -204,8 +166,10 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--nic", options->nics, "A model by name, on an emulated NIC")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--other", options->other, "A second device, for the other end of each connection");
-  command->add_option("-i,--port", options->port, "Port, from 1")->check(CLI::Range(1U, 255U))->capture_default_str();
+  command->add_option("--other", options->ground.other, "A second device, for the other end of each connection");
+  command->add_option("-i,--port", options->ground.port, "Port, from 1")
+      ->check(CLI::Range(1U, 255U))
+      ->capture_default_str();
   command->add_option("--case", options->run.globs, "Only cases whose id matches (* is any text); repeatable")
       ->allow_extra_args(false);
   command->add_flag("--list", options->list, "Print the cases and run none");
@@ -217,7 +181,7 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--timeout", options->run.seconds, "Seconds that a case may take")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Seed of what a case chooses at random")->capture_default_str();
+  command->add_option("--seed", options->ground.seed, "Seed of what a case chooses at random")->capture_default_str();
   command->add_option("--repeat", options->run.repeat, "Runs of each case; one that differs is flaky")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
@@ -226,8 +190,13 @@ void add_conform(CLI::App& app, Run& run_later) {
       ->capture_default_str();
   command->add_option("--substrate", options->substrate, "What stands below the device, where it can't be seen")
       ->check(CLI::IsMember({"hardware", "kernel-driver", "vendor-driver"}));
+  command->add_flag("--official", options->run.official,
+                    "Everything, three times, on fixed terms; leaves a bundle for `verbena report verify`");
+  command->add_flag("--prove-quirks", options->prove_quirks,
+                    "Run the proof of each rule that matches the device, without the rule and with it");
   command->add_option("--suite", options->suite, "Read the lists from a folder laid out like conformance/");
   command->add_option("--worker", options->worker)->group("");
+  command->add_option("--without-rule", options->ground.without_rule)->group("");
   command->footer("Example: verbena conform -d rxe0 --case 'cq.*' --report out");
   command->callback([options, &run_later] { run_later = [options] { return run(*options); }; });
 }

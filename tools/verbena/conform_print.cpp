@@ -101,6 +101,18 @@ void print_summary(const conform::Run& run, const std::string& folder) {
   if (!folder.empty()) fmt::print("Reports: {}/index.html, run.json, junit.xml\n", folder);
 }
 
+void print_proofs(const verbena::DeviceId& device, conform::Substrate substrate,
+                  const std::vector<conform::Proof>& proofs) {
+  std::map<conform::ProofOutcome, unsigned> counts;
+  Table table({"rule", "proof", "outcome", "why"});
+  for (const conform::Proof& one : proofs) {
+    ++counts[one.outcome];
+    table.row({one.rule, one.proof, std::string(conform::word(one.outcome)), one.why});
+  }
+  fmt::print("{} ({}): {} rules match\n{}", device.name, conform::word(substrate), proofs.size(), table.text(2));
+  for (const auto& [outcome, count] : counts) fmt::print("{} {}\n", count, conform::word(outcome));
+}
+
 void show_progress(std::size_t done, std::size_t all, const std::string& id) {
   fmt::print(stderr, "\r\x1b[K{}/{} {}", done, all, id);
   std::fflush(stderr);

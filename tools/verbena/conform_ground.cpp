@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "conform_ground.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "cases/bodies.hpp"
+#include "runner/worker.hpp"
+#include "verbena/verbs.hpp"
+
+namespace cli {
+
+using conform::Ground;
+using verbena::Failure;
+
+verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& options) {
+  auto opened = std::make_shared<Opened>();
+  auto settings = verbena::load_settings();
+  if (!settings) return Failure(settings.error());
+  opened->ground.verbs = verbena::real_verbs();
+  verbena::LibraryOptions library;
+  library.verbs = opened->ground.verbs;
+  if (!options.without_rule.empty()) {
+    library.layers = verbena::default_layers(settings->values.quirks_path, settings->privileged);
+    verbena::LayerSource off{.kind = verbena::LayerKind::etc, .path = {}, .texts = {}};
+    off.texts.push_back({"prove-quirks.yaml", fmt::format("schema: 1\ndisable:\n  - id: {}\n    reason: what it is "
+                                                          "good for is being shown\n    expires: 2100-01-01\n",
+                                                          options.without_rule)});
+    library.layers.push_back(std::move(off));
+  }
+  library.settings = *std::move(settings);
+  auto made = verbena::Library::create(std::move(library));
+  if (!made) return Failure(made.error());
+  opened->library.emplace(*std::move(made));
+  Ground& ground = opened->ground;
+  ground.library = &*opened->library;
+  ground.port = ground.other_port = static_cast<std::uint8_t>(options.port);
+  ground.seed = options.seed;
+  ground.alone = !options.shared;
+  auto first = opened->library->open(options.device);
+  if (!first) return Failure(first.error());
+  ground.device = *std::move(first);
+  if (!options.other.empty()) {
+    auto second = opened->library->open(options.other);
+    if (!second) return Failure(second.error());
+    ground.other = *std::move(second);
+  }
+  return opened;
+}
+
+conform::BecomeWorker exec_worker(const GroundOptions& options) {
+  std::vector<std::string> words = {"verbena", "conform",
+                                    "-d",      options.device,
+                                    "-i",      fmt::format("{}", options.port),
+                                    "--seed",  fmt::format("{}", options.seed)};
+  if (!options.other.empty()) words.insert(words.end(), {"--other", options.other});
+  if (!options.without_rule.empty()) words.insert(words.end(), {"--without-rule", options.without_rule});
+  if (options.shared) words.emplace_back("--shared-ok");
+  return [words](int channel) mutable {
+    fcntl(channel, F_SETFD, 0);
+    words.insert(words.end(), {"--worker", fmt::format("{}", channel)});
+    std::vector<char*> argv;
+    for (std::string& one : words) argv.push_back(one.data());
+    argv.push_back(nullptr);
+    execv("/proc/self/exe", argv.data());
+    return 127;
+  };
+}
+
+int be_worker(const GroundOptions& options, int channel) {
+  // What a driver prints must not stand between the lines of the report.
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  const auto opened = open_ground(options);
+  if (!opened) return conform::refuse_to_work(channel, verbena::to_string(opened.error()));
+  const std::vector<conform::Body> bodies = conform::all_bodies();
+  return conform::work(channel, channel, (*opened)->ground, bodies);
+}
+
+}  // namespace cli
