@@ -70,7 +70,7 @@ struct ListedCase {
 
 /// What an expectation says is seen; what is left out is not compared.
 struct SeenAs {
-  Seen result = Seen::refused;
+  std::optional<Seen> result;
   std::vector<std::string> error;
   std::vector<std::string> status;
   std::vector<std::string> state;

@@ -39,10 +39,9 @@ SeenAs read_seen(TableText& text, const YAML::Node& entry) {
   SeenAs seen;
   const YAML::Node found = entry["seen"];
   if (!found.IsDefined() || !text.map(found, kKeys)) return seen;
-  const std::string result = text.word(found, "result");
-  if (const auto value = from_word<Seen>(result)) {
-    seen.result = *value;
-  } else {
+  const std::string result = text.word(found, "result", false);
+  seen.result = from_word<Seen>(result);
+  if (!result.empty() && !seen.result) {
     text.wrong(found, fmt::format("'{}' is no result; there are {}", result, every_word<Seen>()));
   }
   seen.error = text.words(found, "errno");

@@ -150,8 +150,9 @@ bool explains(const ExpectationEntry& entry, const ListedCase& listed, const Fin
   // The state after it may be found by a query of its own.
   if (finding.state && finding.seen == Seen::value && !entry.seen.state.empty())
     return holds(entry.seen.state, *finding.state);
-  return finding.seen == entry.seen.result && agrees(entry.seen.error, finding.error) &&
-         agrees(entry.seen.status, finding.status) && (!finding.state || agrees(entry.seen.state, finding.state));
+  const bool state = finding.state ? agrees(entry.seen.state, finding.state) : entry.seen.result.has_value();
+  return (!entry.seen.result || finding.seen == *entry.seen.result) && agrees(entry.seen.error, finding.error) &&
+         agrees(entry.seen.status, finding.status) && state;
 }
 
 verbena::Result<Known> known_of(const DriverTable* table, const verbena::DeviceId& device, std::uint8_t port,

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `verbena conform` without a device: what it lists, and what it says of bad input.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run_command.hpp"
+
+namespace {
+
+using cli_test::Ran;
+using cli_test::run;
+using cli_test::words;
+
+void says(const std::string& arguments, int code, const std::string& fragment) {
+  const Ran ran = run(words(arguments));
+  EXPECT_EQ(ran.code, code) << ran.all();
+  EXPECT_NE(ran.all().find(fragment), std::string::npos) << "'" << fragment << "' is not in:\n" << ran.all();
+}
+
+TEST(ConformCommand, NamesWhatIsWrongWithItsWords) {
+  says("conform", 2, "name a device with -d");
+  says("conform -d nothere0", 2, "nothere0");
+  says("conform -d a0 -d a0", 2, "a0 is named twice");
+  says("conform -d a0,a0", 2, "a0 is named twice");
+  says("conform -d a0 --other a0", 2, "a0 is named as its own other end");
+  says("conform -d a0 --case no.such.case", 2, "no case is called 'no.such.case'");
+  says("conform -d a0 --jobs 0", 2, "--jobs");
+  says("conform -d a0 --timeout 0", 2, "--timeout");
+  says("conform -d a0 --substrate moon", 2, "--substrate");
+  says("conform -d a0 --official", 2, "--official needs --report");
+  says("conform -d a0 --official --report x --case cq.*", 2, "--official runs the whole list");
+  says("conform --help", 0, "Example: verbena conform");
+}
+
+TEST(ConformCommand, AModelWithoutAnEmulatedNicCannotBeTested) {
+  says("conform --nic e810-roce", 77, "no emulated NIC");
+}
+
+TEST(ConformCommand, ListsCasesAsTextAndAsJson) {
+  const Ran text = run(words("conform --list --case cq.create.*"));
+  ASSERT_EQ(text.code, 0) << text.all();
+  EXPECT_NE(text.out.find("cq.create.at_least_asked"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find("pd.alloc"), std::string::npos);
+  const Ran json = run(words("conform --list -j"));
+  ASSERT_EQ(json.code, 0) << json.all();
+  const auto list = nlohmann::json::parse(json.out);
+  EXPECT_EQ(list.at("schema"), 1);
+  for (const auto& one : list.at("cases")) {
+    for (const char* key : {"id", "says", "area", "covers", "impact", "needs", "qp_types", "setup", "source"})
+      EXPECT_TRUE(one.contains(key)) << one;
+  }
+}
+
+TEST(ConformCommand, ABrokenListIsSaidWithFileLineAndColumn) {
+  says("conform --list --suite /nowhere/at/all", 1, "/nowhere/at/all");
+}
+
+}  // namespace
