@@ -46,6 +46,32 @@ std::string prepare(const Task& task) {
   return {};
 }
 
+/// The same devices, opened anew: the kernel asks who opened a context, so one from before a change of rights is of no
+/// use after it.
+verbena::Result<Ground> opened_again(const Ground& ground) {
+  Ground again = ground;
+  for (auto* device : {&again.device, &again.other}) {
+    if (!device->has_value()) continue;
+    auto opened = ground.library->open((*device)->id().name);
+    if (!opened) return verbena::Failure(opened.error());
+    *device = *std::move(opened);
+  }
+  return again;
+}
+
+Outcome run_prepared(const Task& task, const Ground& ground, const Body& body) try {
+  const auto way_on = [&](const verbena::Device& device, std::uint8_t port) {
+    return task.side == Side::raw ? raw_way(device, ground.verbs) : verbena_way(device, ground.verbs, port);
+  };
+  Case c(task.id, task.row, task.covers, ground, way_on(*ground.device, ground.port),
+         ground.other ? way_on(*ground.other, ground.other_port) : nullptr);
+  return run_body(body, c);
+} catch (const std::exception& error) {
+  Outcome outcome;
+  outcome.fault = error.what();
+  return outcome;
+}
+
 Outcome run(const Task& task, const Ground& ground, Bodies bodies) {
   Outcome outcome;
   const auto body = std::find_if(bodies.begin(), bodies.end(), [&](const Body& one) { return one.id == task.body; });
@@ -53,21 +79,18 @@ Outcome run(const Task& task, const Ground& ground, Bodies bodies) {
     outcome.fault = "there is no body '" + task.body + "'";
     return outcome;
   }
+  if (!task.drop_capabilities && !task.memlock_bytes) return run_prepared(task, ground, *body);
+  const std::string setup = task.memlock_bytes ? "memory_limit" : "no_privilege";
   if (const std::string wrong = prepare(task); !wrong.empty()) {
-    outcome.stop = Stop{Stop::Why::blocked, task.memlock_bytes ? "memory_limit" : "no_privilege", wrong};
+    outcome.stop = Stop{Stop::Why::blocked, setup, wrong};
     return outcome;
   }
-  try {
-    const auto way_on = [&](const verbena::Device& device, std::uint8_t port) {
-      return task.side == Side::raw ? raw_way(device, ground.verbs) : verbena_way(device, ground.verbs, port);
-    };
-    Case c(task.id, task.row, task.covers, ground, way_on(*ground.device, ground.port),
-           ground.other ? way_on(*ground.other, ground.other_port) : nullptr);
-    return run_body(*body, c);
-  } catch (const std::exception& error) {
-    outcome.fault = error.what();
+  const auto again = opened_again(ground);
+  if (!again) {
+    outcome.stop = Stop{Stop::Why::blocked, setup, verbena::to_string(again.error())};
     return outcome;
   }
+  return run_prepared(task, *again, *body);
 }
 
 /// Empty: a PD and a CQ can be made.

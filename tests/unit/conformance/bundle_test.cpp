@@ -51,7 +51,7 @@ struct Bundle : FakeGround {
   /// Changes run.json as someone would who knows the sums too.
   template <class Change>
   void forge(Change change) {
-    Run run = *load_run(folder + "/run.json");
+    conform::Run run = *load_run(folder + "/run.json");
     change(run);
     ASSERT_TRUE(write_file(folder + "/run.json", run_to_json(run)));
     std::string sums = *read_file(folder + "/SHA256SUMS");
@@ -80,7 +80,7 @@ TEST_F(Bundle, AFileThatWasChangedAddedOrTakenOutIsFound) {
 
 TEST_F(Bundle, AVerdictThatItsFindingsDontGiveIsFound) {
   make();
-  forge([](Run& run) {
+  forge([](conform::Run& run) {
     run.cases[0].raw.findings.push_back({"pd.alloc.works", Seen::refused, "EIO", {}, {}, "it was refused"});
   });
   EXPECT_THAT(wrong(), Contains(HasSubstr("pd.alloc.works (raw): is conforms, and its findings make it violates")));
@@ -88,9 +88,9 @@ TEST_F(Bundle, AVerdictThatItsFindingsDontGiveIsFound) {
 
 TEST_F(Bundle, ARunWhoseColourIsNotItsCasesIsFound) {
   make();
-  forge([](Run& run) { run.red = true; });
+  forge([](conform::Run& run) { run.red = true; });
   EXPECT_THAT(wrong(), Contains(HasSubstr("the run says that it is red, and it is not red")));
-  forge([](Run& run) {
+  forge([](conform::Run& run) {
     run.red = false;
     run.cases.clear();
   });
@@ -99,7 +99,7 @@ TEST_F(Bundle, ARunWhoseColourIsNotItsCasesIsFound) {
 
 TEST_F(Bundle, OneOfAnotherListOrNoOfficialRunIsFound) {
   make();
-  forge([](Run& run) { run.official = false; });
+  forge([](conform::Run& run) { run.official = false; });
   EXPECT_THAT(wrong(), Contains("run.json is of no official run"));
   list =
       read(cases_of("pd", "  - id: pd.alloc.works\n  - id: pd.x\n    says: It.\n    covers: [pd.alloc.works]\n")).list;

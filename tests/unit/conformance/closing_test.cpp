@@ -39,7 +39,7 @@ struct Closed : ::testing::Test {
   verbena::Contract contract;
   ExpectationEntry entry;
   Closing closing;
-  Run run;
+  conform::Run run;
 
   void SetUp() override {
     entry.id = "fake-entry";

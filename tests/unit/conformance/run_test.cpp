@@ -29,8 +29,8 @@ struct Conform : FakeGround {
 
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  verbena::Result<Run> conform(const std::string& items, const std::string& table = {}, ReportFolder* into = nullptr,
-                               const std::string& area = "pd") {
+  verbena::Result<conform::Run> conform(const std::string& items, const std::string& table = {},
+                                        ReportFolder* into = nullptr, const std::string& area = "pd") {
     LoadedList read = testing::read(cases_of(area, items), table);
     EXPECT_THAT(read.findings, IsEmpty());
     lists.push_back(std::make_unique<CaseList>(std::move(read.list)));
@@ -166,7 +166,7 @@ TEST_F(Conform, ADiskThatFillsEndsTheRunWithAnErrorAndKeepsWhatWasWritten) {
   auto made = ReportFolder::open(folder);
   ASSERT_TRUE(made);
   // The lines go where nothing more fits.
-  const int full = open("/dev/full", O_WRONLY);
+  const int full = ::open("/dev/full", O_WRONLY);
   if (full < 0) GTEST_SKIP() << "there is no /dev/full";
   const std::string lines = folder + "/cases.jsonl";
   for (int fd = 3; fd < 200; ++fd) {

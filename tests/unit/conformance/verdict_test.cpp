@@ -222,7 +222,8 @@ TEST(Verdict, EntriesOfOtherVersionsAndOfAnAbsentKernelDriverDontCount) {
     id.driver = "fake";
     id.kernel = kernel;
     std::vector<std::string> out;
-    for (const ExpectationEntry* one : known_of(table, id, 1, substrate)->expectations) out.push_back(one->id);
+    const verbena::Result<Known> known = known_of(table, id, 1, substrate);
+    for (const ExpectationEntry* one : known->expectations) out.push_back(one->id);
     return out;
   };
   EXPECT_THAT(ids("6.12.3", Substrate::kernel_driver), ElementsAre("fake-kernel", "fake-library"));

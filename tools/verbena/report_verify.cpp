@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "report_verify.hpp"
+
+#include <fmt/format.h>
+
+#include "conform_list.hpp"
+#include "exit_code.hpp"
+#include "runner/bundle.hpp"
+
+namespace cli {
+
+void add_report_verify(CLI::App& report, Run& run) {
+  CLI::App* command = report.add_subcommand("verify", "Judge the bundle of an official run anew, from its own files");
+  auto folder = std::make_shared<std::string>();
+  command->add_option("BUNDLE", *folder, "The folder that `verbena conform --official --report` left")->required();
+  command->footer("Example: verbena report verify out");
+  command->callback([folder, &run] {
+    run = [folder] {
+      const std::optional<conform::CaseList> list = read_case_list({});
+      if (!list) return kFinding;
+      const auto wrong = conform::verify_bundle(*folder, *list);
+      if (!wrong) {
+        complain(to_string(wrong.error()));
+        return kUsage;
+      }
+      for (const std::string& one : *wrong) fmt::print("{}\n", one);
+      if (wrong->empty()) fmt::print("{} holds\n", *folder);
+      return wrong->empty() ? kOk : kFinding;
+    };
+  });
+}
+
+}  // namespace cli
