@@ -119,8 +119,8 @@ struct LoadedList {
   std::vector<verbena::Finding> findings;  ///< any: the list cannot be used
 };
 
-/// Reads texts called requirements.yaml, .../cases/AREA.yaml and .../expectations/DRIVER.yaml. All faults are found, each
-/// with its place.
+/// Reads texts called requirements.yaml, .../cases/AREA.yaml and .../expectations/DRIVER.yaml. All faults are found,
+/// each with its place.
 LoadedList read_list(std::span<const verbena::TableText> texts);
 /// What was built in.
 std::vector<verbena::TableText> built_in_texts();

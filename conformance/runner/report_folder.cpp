@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "report/file.hpp"
+#include "report/html.hpp"
+#include "report/junit.hpp"
 #include "report/run_json.hpp"
 
 namespace conform {
@@ -86,6 +88,8 @@ verbena::Result<void> ReportFolder::add(const CaseResult& result) {
 verbena::Result<void> ReportFolder::finish(const Run& run) {
   const std::pair<const char*, std::string> files[] = {
       {"/run.json", run_to_json(run)},
+      {"/junit.xml", run_to_junit(run)},
+      {"/index.html", run_to_html(run)},
   };
   for (const auto& [name, text] : files) {
     if (auto written = write_file(folder_ + name, text); !written) return written;

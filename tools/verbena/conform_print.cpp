@@ -7,37 +7,18 @@
 #include <map>
 
 #include "json.hpp"
+#include "report/summary.hpp"
 #include "table.hpp"
 
 namespace cli {
 namespace {
 
-using conform::Side;
 using conform::Verdict;
-
-constexpr std::size_t kMostRedLines = 15;
 
 std::string joined(const std::vector<verbena::Feature>& features) {
   std::string text;
   for (const verbena::Feature one : features) text += (text.empty() ? "" : " ") + std::string(verbena::name(one));
   return text;
-}
-
-void print_counts(const conform::Run& run) {
-  const conform::Counts counts[] = {conform::count(run, Side::raw), conform::count(run, Side::verbena)};
-  std::vector<std::string> heads = {"verdict", "raw", "verbena"};
-  Table table(heads);
-  for (std::size_t at = 0; at < conform::kVerdictWords.size(); ++at) {
-    const auto verdict = static_cast<Verdict>(at);
-    const auto number = [&](const conform::Counts& of) {
-      const auto found = of.find(verdict);
-      return found == of.end() ? 0U : found->second;
-    };
-    if (number(counts[0]) + number(counts[1]) == 0) continue;
-    table.row({std::string(conform::word(verdict)), fmt::format("{}", number(counts[0])),
-               fmt::format("{}", number(counts[1]))});
-  }
-  fmt::print("{}", table.text(2));
 }
 
 /// Cases that wait for another kind of run, by what they wait for.
@@ -80,23 +61,13 @@ void print_list(const std::vector<const conform::ListedCase*>& cases, bool json)
 }
 
 void print_summary(const conform::Run& run, const std::string& folder) {
-  fmt::print("{} ({}): {}; {} cases in {:.1f} s, seed {}\n", run.device.name, conform::word(run.substrate),
-             conform::title(run), run.cases.size(), run.seconds, run.seed);
-  print_counts(run);
+  fmt::print("{}", conform::run_to_summary(run));
   print_waiting(run);
-  if (!run.red) {
-    fmt::print("not red\n");
-  } else {
-    fmt::print("RED, for {} reason{}\n", run.why_red.size(), run.why_red.size() == 1 ? "" : "s");
-    std::size_t shown = 0;
-    for (const std::string& why : run.why_red) {
-      if (++shown > kMostRedLines) break;
-      fmt::print("  {}\n", why);
-    }
-    if (run.why_red.size() > kMostRedLines) fmt::print("  and {} more\n", run.why_red.size() - kMostRedLines);
+  if (run.red) {
     fmt::print(
-        "What to do: a case that violates is the device's fault, or one that its table of expectations has yet to say; "
-        "stale means that the table must change and the device is fine.\n");
+        "What to do: look a case up with --list --case ID. What violates is the device's fault, or its driver's table "
+        "of "
+        "expectations has yet to say it; stale means that this table must change and the device is fine.\n");
   }
   if (!folder.empty()) fmt::print("Reports: {}/index.html, run.json, junit.xml\n", folder);
 }

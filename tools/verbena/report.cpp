@@ -11,6 +11,7 @@
 #include "report/junit.hpp"
 #include "report/run_json.hpp"
 #include "report/summary.hpp"
+#include "report_verify.hpp"
 
 namespace cli {
 namespace {
@@ -90,6 +91,7 @@ void add_report(CLI::App& app, Run& run) {
   add_report_junit(*report, run);
   add_report_matrix(*report, run);
   add_report_diff(*report, run);
+  add_report_verify(*report, run);
 }
 
 }  // namespace cli
