@@ -78,7 +78,9 @@ int run_command_line(int argc, char** argv) {
   add_quirks(app, run);
   add_dump(app, run);
   add_ping(app, run);
+#ifdef VERBENA_CONFORMANCE
   add_conform(app, run);
+#endif
   add_config(app, run);
   add_report(app, run);
   const std::string unknown =

@@ -91,7 +91,9 @@ void add_report(CLI::App& app, Run& run) {
   add_report_junit(*report, run);
   add_report_matrix(*report, run);
   add_report_diff(*report, run);
+#ifdef VERBENA_CONFORMANCE
   add_report_verify(*report, run);
+#endif
 }
 
 }  // namespace cli
