@@ -56,7 +56,8 @@ Explained begin(const verbena::QpRequest& request) {
 Explained begin(const verbena::SrqRequest& request) {
   Explained out;
   out.kind = out.title = "srq";
-  out.fields = {line("max_wr", request.max_wr), line("max_sge", request.max_sge)};
+  out.fields = {line("max_wr", request.max_wr), line("max_sge", request.max_sge),
+                line("srq_limit", verbena::Wish{request.srq_limit})};
   return out;
 }
 
@@ -85,6 +86,7 @@ void finish(Explained& out, const verbena::QpGrant& grant) {
 void finish(Explained& out, const verbena::SrqGrant& grant) {
   fill(out.fields[0], grant.max_wr);
   fill(out.fields[1], grant.max_sge);
+  fill(out.fields[2], grant.srq_limit);
   take_notes(out, grant);
 }
 

@@ -45,6 +45,7 @@ int status(bool json) {
     row["disabled"] = layer.disabled;
     row["findings"] = Json::array();
     for (const verbena::Finding& finding : layer.findings) row["findings"].push_back(to_json(finding));
+    row["left_out"] = layer.left_out;
     out["layers"].push_back(std::move(row));
   }
   if (json) {
@@ -54,6 +55,9 @@ int status(bool json) {
   fmt::print("rules {}, {} of them\n{}", hash_text((*quirks)->hash()), (*quirks)->rules().size(), table.text());
   for (const verbena::LayerReport& layer : (*quirks)->layers()) {
     for (const verbena::Finding& finding : layer.findings) fmt::print("{}\n", to_string(finding));
+    if (layer.loaded || layer.left_out.empty()) continue;
+    fmt::print("{}: one fault keeps the whole layer out, so that this is not in force either:\n", layer.path);
+    for (const std::string& lost : layer.left_out) fmt::print("  {}\n", lost);
   }
   if (code != kOk && settings->values.strict_quirks) {
     fmt::print("with VERBENA_QUIRKS_STRICT no device opens until that is mended\n");

@@ -170,6 +170,8 @@ Result<verbena::SrqRequest> read_srq_spec(std::string_view spec) {
     if (!read) return Failure(read.error());
     if (!*read) return Failure(unknown("srq", part.key, kKnown));
   }
+  if (limit.at_least)
+    return Failure(bad_argument("srq_limit", "a limit has no floor: give one number; it is lowered with the depth"));
   request.srq_limit = limit.want;
   return request;
 }

@@ -8,6 +8,7 @@
 
 #include "verbena/ownership.hpp"
 #include "verbena/pd.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -30,7 +31,7 @@ public:
   Ah& operator=(Ah&&) noexcept = default;
   ~Ah() = default;
 
-  ibv_ah* raw() const noexcept { return raw_; }
+  ibv_ah* raw() const noexcept { return raw_.get(); }
   Device device() const noexcept;
   /// The caller destroys the handle from now on.
   ibv_ah* release() noexcept;
@@ -41,7 +42,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_ah* raw_ = nullptr;
+  RawHandle<ibv_ah> raw_;
 };
 
 }  // namespace verbena

@@ -7,6 +7,7 @@
 
 #include "verbena/device.hpp"
 #include "verbena/ownership.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -31,7 +32,7 @@ public:
   CompChannel& operator=(CompChannel&&) noexcept = default;
   ~CompChannel() = default;
 
-  ibv_comp_channel* raw() const noexcept { return raw_; }
+  ibv_comp_channel* raw() const noexcept { return raw_.get(); }
   int descriptor() const noexcept { return raw_->fd; }
   /// Waits for one event, at most `timeout_ms` (-1: without limit), and acknowledges it, so that destroying the CQ
   /// never waits for it. Arm the CQ again before it is polled. Errors: timeout, device_gone, io.
@@ -48,7 +49,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_comp_channel* raw_ = nullptr;
+  RawHandle<ibv_comp_channel> raw_;
 };
 
 }  // namespace verbena

@@ -10,6 +10,7 @@
 #include "verbena/device.hpp"
 #include "verbena/grant.hpp"
 #include "verbena/ownership.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
@@ -32,9 +33,9 @@ public:
   Cq& operator=(Cq&&) noexcept = default;
   ~Cq() = default;
 
-  ibv_cq* raw() const noexcept { return raw_; }
+  ibv_cq* raw() const noexcept { return raw_.get(); }
   /// For ibv_start_poll and friends; null unless the request had wc_flags, single_threaded or ignore_overrun.
-  ibv_cq_ex* raw_ex() const noexcept { return raw_ex_; }
+  ibv_cq_ex* raw_ex() const noexcept { return raw_ex_.get(); }
   /// As fitted and read back when the CQ was made; resize() returns a grant of its own.
   const CqGrant& grant() const noexcept;
 
@@ -55,8 +56,8 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_cq* raw_ = nullptr;
-  ibv_cq_ex* raw_ex_ = nullptr;
+  RawHandle<ibv_cq> raw_;
+  RawHandle<ibv_cq_ex> raw_ex_;
 };
 
 }  // namespace verbena

@@ -92,6 +92,7 @@ struct CqGrant : GrantNotes {
 struct SrqGrant : GrantNotes {
   FieldGrant max_wr{Field::max_wr};
   FieldGrant max_sge{Field::max_sge};
+  FieldGrant srq_limit{Field::srq_limit};
   friend bool operator==(const SrqGrant&, const SrqGrant&) = default;
 };
 

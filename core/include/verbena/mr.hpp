@@ -11,6 +11,7 @@
 #include "verbena/grant.hpp"
 #include "verbena/ownership.hpp"
 #include "verbena/pd.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
@@ -60,7 +61,7 @@ public:
   Mr& operator=(Mr&&) noexcept = default;
   ~Mr() = default;
 
-  ibv_mr* raw() const noexcept { return raw_; }
+  ibv_mr* raw() const noexcept { return raw_.get(); }
   std::uint32_t lkey() const noexcept { return raw_->lkey; }
   std::uint32_t rkey() const noexcept { return raw_->rkey; }
   void* address() const noexcept { return raw_->addr; }
@@ -77,7 +78,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_mr* raw_ = nullptr;
+  RawHandle<ibv_mr> raw_;
 };
 
 }  // namespace verbena

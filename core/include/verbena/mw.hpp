@@ -7,6 +7,7 @@
 
 #include "verbena/ownership.hpp"
 #include "verbena/pd.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -25,7 +26,7 @@ public:
   Mw& operator=(Mw&&) noexcept = default;
   ~Mw() = default;
 
-  ibv_mw* raw() const noexcept { return raw_; }
+  ibv_mw* raw() const noexcept { return raw_.get(); }
   std::uint32_t rkey() const noexcept { return raw_->rkey; }
   Device device() const noexcept;
   /// The caller deallocates the handle from now on.
@@ -37,7 +38,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_mw* raw_ = nullptr;
+  RawHandle<ibv_mw> raw_;
 };
 
 }  // namespace verbena

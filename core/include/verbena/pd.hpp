@@ -9,6 +9,7 @@
 #include "verbena/device.hpp"
 #include "verbena/grant.hpp"
 #include "verbena/ownership.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
@@ -41,7 +42,7 @@ public:
   Pd& operator=(Pd&&) noexcept = default;
   ~Pd() = default;
 
-  ibv_pd* raw() const noexcept { return raw_; }
+  ibv_pd* raw() const noexcept { return raw_.get(); }
   Device device() const noexcept;
   /// What alloc_parent() did without; empty for every other domain.
   const GrantNotes& notes() const noexcept;
@@ -58,7 +59,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_pd* raw_ = nullptr;
+  RawHandle<ibv_pd> raw_;
 };
 
 }  // namespace verbena

@@ -14,6 +14,7 @@
 #include "verbena/ownership.hpp"
 #include "verbena/pd.hpp"
 #include "verbena/qp_facts.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 #include "verbena/srq.hpp"
@@ -90,7 +91,7 @@ public:
   Qp& operator=(Qp&&) noexcept = default;
   ~Qp() = default;
 
-  ibv_qp* raw() const noexcept { return raw_; }
+  ibv_qp* raw() const noexcept { return raw_.get(); }
   std::uint32_t qp_num() const noexcept { return raw_->qp_num; }
   const QpGrant& grant() const noexcept;
   QpType type() const noexcept;
@@ -137,7 +138,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_qp* raw_ = nullptr;
+  RawHandle<ibv_qp> raw_;
 };
 
 }  // namespace verbena

@@ -67,6 +67,9 @@ struct LayerReport {
   std::string version;      ///< the tables' own version, where they carry one
   std::size_t rules = 0, skipped = 0, disabled = 0;
   std::vector<Finding> findings;
+  /// Where a fault keeps the whole layer out: what else could be read in it, file by file, and is not in force either:
+  /// `/etc/verbena/quirks.d/10-site.yaml: rule a, enable b, disable c`.
+  std::vector<std::string> left_out;
   friend bool operator==(const LayerReport&, const LayerReport&) = default;
 };
 
@@ -109,11 +112,13 @@ struct QuirkOptions {
   const QuirkSet* last_good = nullptr;  ///< at a reload: a layer that fails keeps its rules of this set
 };
 
-/// The layers of this host: builtin, /usr/share/verbena/quirks.d, /etc/verbena/quirks.d, /run/verbena/quirks.d and
+/// The layers of this host: builtin, the directory that this build installs its tables in (verbena/quirks.d below
+/// CMAKE_INSTALL_FULL_DATADIR; /usr/share for a prefix of /usr), /etc/verbena/quirks.d, /run/verbena/quirks.d and
 /// VERBENA_QUIRKS (colon-separated files or directories; ignored when privileged).
 std::vector<LayerSource> default_layers(std::string_view verbena_quirks, bool privileged);
 
-/// Loads all layers. All or nothing by layer: one bad line drops its layer, which layers() then says.
+/// Loads all layers. All or nothing by layer: one bad line drops its layer, sound files and all, which layers() then
+/// says, with what is not in force because of it.
 [[nodiscard]] Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
                                                                   const BackendRegistry& registry);
 

@@ -60,8 +60,14 @@ struct QpRequest {
   QpType type = QpType::rc;
   SendOps ops = SendOps::all();
   Wish max_send_wr{1}, max_recv_wr{1}, max_send_sge{1}, max_recv_sge{1}, max_inline_data{0};
-  bool srq = false;          ///< receives come from an SRQ: the receive fields do not count
+  /// Receives come from an SRQ, and verbs ignores the receive numbers then (man ibv_create_qp): one with a floor above 0
+  /// or under `require` is refused, another is granted as 0 with an adjustment. A wish of 1 with nothing else said is
+  /// what stands here where nobody set it, and counts as nothing asked.
+  bool srq = false;
   bool sq_sig_all = false;
+  /// The queue pair is made by a call that tells the driver `ops` where the device takes that (ibv_create_qp_ex with
+  /// send_ops_flags). False for a caller of ibv_create_qp, whose driver makes room for whatever the type allows.
+  bool declare_ops = true;
   /// The device itself writes what arrives to its buffer, before the completion: for memory that the CPU cannot
   /// write (a GPU's), and for callers that watch the buffer. Refused by `in_place_data` where a driver leaves
   /// small messages in the completion, to be copied when it is polled, and cannot be told not to.
@@ -86,6 +92,8 @@ struct CqRequest {
 
 struct SrqRequest {
   Wish max_wr{1}, max_sge{1};
+  /// The event is raised when fewer receives than that are left. Above the wish for max_wr it contradicts the request;
+  /// above what is granted of that, it is reduced, or refused under `require`.
   std::uint32_t srq_limit = 0;
   Policy policy = Policy::prefer;
 

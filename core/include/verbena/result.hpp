@@ -35,7 +35,10 @@ struct Error {
   ErrorKind kind = ErrorKind::refused;
   std::string field{};                     ///< the verbs attribute at fault (`max_send_wr`), empty when none is
   std::optional<std::uint64_t> asked{};   ///< in the field's own unit
-  std::optional<std::uint64_t> allowed{};  ///< the nearest value that would have been accepted
+  /// The nearest value that would have been accepted with everything else as it was. From fit(): asked for again as the
+  /// wish and as the floor, it is granted; empty where no value of this field alone would be, and the text then says
+  /// which other must change, and to what.
+  std::optional<std::uint64_t> allowed{};
   Provenance by{};                        ///< who set the limit
   int errno_value = 0;                    ///< positive errno as the driver gave it, 0 when there is none
   std::uint32_t vendor_code = 0;          ///< vendor syndrome, 0 when there is none

@@ -9,6 +9,7 @@
 #include "verbena/grant.hpp"
 #include "verbena/ownership.hpp"
 #include "verbena/pd.hpp"
+#include "verbena/raw_handle.hpp"
 #include "verbena/request.hpp"
 #include "verbena/result.hpp"
 
@@ -27,7 +28,7 @@ public:
   Srq& operator=(Srq&&) noexcept = default;
   ~Srq() = default;
 
-  ibv_srq* raw() const noexcept { return raw_; }
+  ibv_srq* raw() const noexcept { return raw_.get(); }
   const SrqGrant& grant() const noexcept;
   /// IBV_EVENT_SRQ_LIMIT_REACHED is raised once when fewer than `limit` receives are left. Errors: unsupported, limit.
   [[nodiscard]] Result<void> arm_limit(std::uint32_t limit) const;
@@ -43,7 +44,7 @@ public:
 
 private:
   std::shared_ptr<State> state_;
-  ibv_srq* raw_ = nullptr;
+  RawHandle<ibv_srq> raw_;
 };
 
 }  // namespace verbena

@@ -65,7 +65,7 @@ struct verbena_report;   /**< what one call changed, or why it failed */
 
 /** Which tables are in force. */
 enum verbena_tables {
-  VERBENA_TABLES_HOST = 0,   /**< built in, /usr/share, /etc, /run, VERBENA_QUIRKS; and the settings of the site */
+  VERBENA_TABLES_HOST = 0,   /**< built in, installed, /etc, /run, VERBENA_QUIRKS; and the settings of the site */
   VERBENA_TABLES_BUILTIN = 1 /**< built in only: nothing of the host and no environment variable is read */
 };
 
@@ -133,12 +133,14 @@ struct verbena_qp_options {
 
 /** Fits attr->cap into the contract: afterwards it holds what must be passed to ibv_create_qp. What the caller can
  * count on (which may be less than is passed) is in the report. Types RC, UC and UD; attr->qp_type changes only where
- * options->substitutes lets an RC queue pair stand in, which the report then tells. */
+ * options->substitutes lets an RC queue pair stand in, which the report then tells. ibv_create_qp tells the driver no
+ * operations, so options->send_ops is checked against the device and makes no queue deeper. */
 VERBENA_API int verbena_fit_qp(const struct verbena_contract* contract, struct ibv_qp_init_attr* attr,
                                const struct verbena_qp_options* options, struct verbena_report** report);
 
-/** The same for ibv_create_qp_ex. attr->send_ops_flags, where comp_mask names it, are the operations that will be
- * posted; VERBENA_UNSUPPORTED when the device does not take them. */
+/** The same for ibv_create_qp_ex. attr->send_ops_flags, where comp_mask names it, is what the driver makes room for and
+ * what is fitted; options->send_ops beside it may name fewer operations, but VERBENA_INVALID_REQUEST one that it lacks.
+ * Without it as for verbena_fit_qp. VERBENA_UNSUPPORTED when the device takes no such flags. */
 VERBENA_API int verbena_fit_qp_ex(const struct verbena_contract* contract, struct ibv_qp_init_attr_ex* attr,
                                   const struct verbena_qp_options* options, struct verbena_report** report);
 
@@ -158,7 +160,9 @@ struct verbena_srq_options {
   int policy;                          /**< enum verbena_policy */
 };
 
-/** Fits attr->attr: afterwards it holds what must be passed to ibv_create_srq. */
+/** Fits attr->attr: afterwards it holds what must be passed to ibv_create_srq. An srq_limit above the depth that is
+ * granted is lowered, or VERBENA_LIMIT under VERBENA_POLICY_REQUIRE; above the depth that was asked for it is
+ * VERBENA_INVALID_REQUEST. */
 VERBENA_API int verbena_fit_srq(const struct verbena_contract* contract, struct ibv_srq_init_attr* attr,
                                 const struct verbena_srq_options* options, struct verbena_report** report);
 

@@ -2,6 +2,7 @@
 #include "verbena/fit.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "c_api/handles.hpp"
@@ -55,8 +56,8 @@ Result<QpType> type_of(ibv_qp_type type) {
 
 /// What ibv_qp_init_attr and its extended form have in common, fitted in place.
 template <class Attr>
-int fit_qp(const verbena_contract* contract, Attr* attr, std::uint64_t attr_ops, const verbena_qp_options* given,
-           verbena_report** report) {
+int fit_qp(const verbena_contract* contract, Attr* attr, std::optional<std::uint64_t> declared,
+           const verbena_qp_options* given, verbena_report** report) {
   if (contract == nullptr) return fail(invalid("contract", 0, "the contract is NULL"), report);
   if (attr == nullptr) return fail(invalid("attr", 0, "the attributes are NULL"), report);
   Result<verbena_qp_options> options = read_sized(given, "struct verbena_qp_options");
@@ -71,7 +72,15 @@ int fit_qp(const verbena_contract* contract, Attr* attr, std::uint64_t attr_ops,
   const ibv_qp_cap& cap = attr->cap;
   QpRequest request;
   request.type = *type;
-  request.ops = SendOps{attr_ops | options->send_ops};
+  if (declared && (options->send_ops & ~*declared) != 0) {
+    Error error =
+        invalid("send_ops", options->send_ops,
+                "names operations that attr->send_ops_flags lacks, so that the queue pair could not post them");
+    error.allowed = *declared & options->send_ops;
+    return fail(error, report);
+  }
+  request.ops = SendOps{declared.value_or(options->send_ops)};
+  request.declare_ops = declared.has_value();
   request.max_send_wr.want = cap.max_send_wr;
   request.max_recv_wr.want = cap.max_recv_wr;
   request.max_send_sge.want = cap.max_send_sge;
@@ -114,7 +123,7 @@ extern "C" {
 
 int verbena_fit_qp(const verbena_contract* contract, ibv_qp_init_attr* attr, const verbena_qp_options* options,
                    verbena_report** report) {
-  return guarded(report, [&] { return c_api::fit_qp(contract, attr, 0, options, report); });
+  return guarded(report, [&] { return c_api::fit_qp(contract, attr, std::nullopt, options, report); });
 }
 
 int verbena_fit_qp_ex(const verbena_contract* contract, ibv_qp_init_attr_ex* attr, const verbena_qp_options* options,
@@ -128,7 +137,8 @@ int verbena_fit_qp_ex(const verbena_contract* contract, ibv_qp_init_attr_ex* att
       error.by = contract->contract->provenance(contract->contract->feature(Feature::create_qp_ex).by);
       return fail(error, report);
     }
-    return c_api::fit_qp(contract, attr, declares ? attr->send_ops_flags : 0, options, report);
+    return c_api::fit_qp(contract, attr, declares ? std::optional<std::uint64_t>(attr->send_ops_flags) : std::nullopt,
+                         options, report);
   });
 }
 
@@ -173,10 +183,11 @@ int verbena_fit_srq(const verbena_contract* contract, ibv_srq_init_attr* attr, c
     request.policy = *policy;
     Result<SrqGrant> grant = fit(request, *contract->contract);
     if (!grant) return fail(grant.error(), report);
-    const std::array fields{grant->max_wr, grant->max_sge};
+    const std::array fields{grant->max_wr, grant->max_sge, grant->srq_limit};
     c_api::succeed(fields, *grant, report);
     attr->attr.max_wr = grant->max_wr.passed;
     attr->attr.max_sge = grant->max_sge.passed;
+    attr->attr.srq_limit = grant->srq_limit.passed;
     return static_cast<int>(VERBENA_OK);
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "verbena/library.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "device/library_state.hpp"
@@ -14,8 +16,12 @@ using LibraryState = Library::State;
 void report_layers(const LibraryState& library, const QuirkSet& rules) {
   for (const LayerReport& layer : rules.layers()) {
     if (layer.loaded || layer.findings.empty()) continue;
-    const std::string first = to_string(layer.findings.front());
-    library.log(LogLevel::warn, "", fmt::format("quirk layer {} is not in force: {}", layer.path, first));
+    const auto error = std::find_if(layer.findings.begin(), layer.findings.end(),
+                                    [](const Finding& finding) { return finding.level == FindingLevel::error; });
+    const Finding& first = error != layer.findings.end() ? *error : layer.findings.front();
+    std::string text = fmt::format("quirk layer {} is left out whole: {}", layer.path, to_string(first));
+    for (const std::string& lost : layer.left_out) text += fmt::format("; not in force either: {}", lost);
+    library.log(LogLevel::warn, "", text);
   }
 }
 

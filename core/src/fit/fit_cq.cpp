@@ -15,6 +15,43 @@ std::uint64_t slots(const FieldGrant& field) noexcept {
   return std::max(field.granted, field.returned.value_or(0));
 }
 
+/// The limit that raises the event lies within the queue; drivers refuse another when it is set.
+std::optional<Error> fit_srq_limit(const SrqRequest& request, const fitting::FieldFit& depth, const Contract& contract,
+                                   SrqGrant& grant) {
+  const Domain& domain = contract.domain(Field::srq_limit);
+  const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(depth.value, domain.largest_grant()));
+  const std::uint32_t limit = std::min(request.srq_limit, most);
+  grant.srq_limit.asked = request.srq_limit;
+  grant.srq_limit.granted = grant.srq_limit.passed = limit;
+  if (limit == request.srq_limit) return std::nullopt;
+  Provenance by = contract.provenance(most < depth.value ? domain.max_by : depth.by);
+  if (most == depth.value)
+    by.reason = fmt::format("the queue is granted with a depth of {}, which its limit cannot exceed: {}", depth.value,
+                            by.reason);
+  const bool contradicts = request.srq_limit > depth.want;
+  if (!contradicts && request.policy != Policy::require) {
+    grant.adjustments.push_back({.field = std::string(name(Field::srq_limit)),
+                                 .asked = request.srq_limit,
+                                 .granted = limit,
+                                 .kind = AdjustmentKind::reduced,
+                                 .by = std::move(by)});
+    return std::nullopt;
+  }
+  Error error;
+  error.kind = contradicts ? ErrorKind::invalid_request : ErrorKind::limit;
+  error.field = name(Field::srq_limit);
+  error.asked = request.srq_limit;
+  error.allowed = limit;
+  if (contradicts)
+    error.by.set_by = SetBy::request;
+  else
+    error.by = std::move(by);
+  error.text = contradicts ? "the limit that raises the event is above the depth that is asked for"
+                           : "the policy requires this limit, and the queue that is granted is not as deep; ask for a "
+                             "lower limit, or prefer it instead of requiring it";
+  return error;
+}
+
 }  // namespace
 
 Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
@@ -57,16 +94,10 @@ Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
   auto also = fitting::clip_or_refuse(Field::max_sge, request.max_sge, request.policy, contract, sge);
   if (refused && also) fitting::also_short(*refused, also->field, also->allowed.value_or(0));
   if (!refused) refused = std::move(also);
-  if (refused) return Failure(std::move(*refused));
-  if (request.srq_limit > wr.value) {
-    Error error;
-    error.kind = ErrorKind::invalid_request;
-    error.field = name(Field::srq_limit);
-    error.asked = request.srq_limit;
-    error.allowed = wr.value;
-    error.by.set_by = SetBy::request;
-    error.text = "the limit that raises the event is above the queue's depth";
-    return Failure(std::move(error));
+  if (refused) {
+    if (refused->field == name(Field::max_wr) && refused->allowed && request.srq_limit > *refused->allowed)
+      fitting::also_short(*refused, name(Field::srq_limit), *refused->allowed);
+    return Failure(std::move(*refused));
   }
   Result<SrqGrant> result(tl::in_place);
   result->max_wr = fitting::grant_of(wr);
@@ -75,6 +106,7 @@ Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
   for (const fitting::FieldFit* field : {&wr, &sge}) {
     if (fitting::noteworthy(*field, contract)) fitting::note(*field, contract, {}, *result);
   }
+  if (auto error = fit_srq_limit(request, wr, contract, *result)) return Failure(std::move(*error));
   return result;
 }
 

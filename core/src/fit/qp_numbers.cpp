@@ -73,9 +73,10 @@ std::optional<Place> fit_numbers(const QpRequest& request, const Contract& contr
     fit_alone(number, request, contract, fit);
     if (fit.contradicts() || fit.forbidden()) return number.place;
   }
-  numbers.shape = {.type = stands_in(request, contract) ? QpType::rc : request.type,
-                   .ops = request.ops,
-                   .ops_declared = !request.ops.is_all() && contract.native(Feature::create_qp_ex)};
+  numbers.shape = {
+      .type = stands_in(request, contract) ? QpType::rc : request.type,
+      .ops = request.ops,
+      .ops_declared = request.declare_ops && !request.ops.is_all() && contract.native(Feature::create_qp_ex)};
   for (const Place place : {kSendWr, kRecvWr}) {
     if (number_at(place).receives && request.srq) break;
     Ring ring = numbers.ring_of(place);

@@ -100,7 +100,7 @@ Device Ah::device() const noexcept {
 ibv_ah* Ah::release() noexcept {
   state_->owned = false;
   state_.reset();
-  return std::exchange(raw_, nullptr);
+  return raw_.take();
 }
 
 }  // namespace verbena

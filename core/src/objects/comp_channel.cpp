@@ -57,7 +57,7 @@ Result<CqEvent> CompChannel::wait(int timeout_ms) const {
     int error = verbs.wait_readable(raw_->fd, left);
     if (error == 0) {
       CqEvent event;
-      error = verbs.get_cq_event(raw_, &event.cq, &event.cq_context);
+      error = verbs.get_cq_event(raw_.get(), &event.cq, &event.cq_context);
       if (error == 0) {
         verbs.ack_cq_events(event.cq, 1);
         return event;
@@ -101,7 +101,7 @@ Device CompChannel::device() const noexcept {
 ibv_comp_channel* CompChannel::release() noexcept {
   state_->owned = false;
   state_.reset();
-  return std::exchange(raw_, nullptr);
+  return raw_.take();
 }
 
 }  // namespace verbena

@@ -124,7 +124,7 @@ Result<CqGrant> Cq::resize(const Wish& cqe, Policy policy) const {
   if (!fitted) return Failure(std::move(fitted.error()));
   CqGrant grant = std::move(*fitted);
   // No ladder: a CQ that refuses to shrink or grow keeps what it has, and only the caller knows what would do.
-  const int error = on.verbs().resize_cq(raw_, static_cast<int>(grant.cqe.passed));
+  const int error = on.verbs().resize_cq(raw_.get(), static_cast<int>(grant.cqe.passed));
   if (error != 0) {
     Attempt what{"ibv_resize_cq", "completion queue"};
     what.need_bytes = grant.cqe.passed * kCqeBytes;
@@ -162,7 +162,7 @@ Result<void> Cq::moderate(std::uint16_t count, std::uint16_t microseconds) const
   attr.attr_mask = IBV_CQ_ATTR_MODERATE;
   attr.moderate.cq_count = count;
   attr.moderate.cq_period = microseconds;
-  const int error = on.verbs().modify_cq(raw_, attr);
+  const int error = on.verbs().modify_cq(raw_.get(), attr);
   if (error == 0) return {};
   return Failure(
       refusal(on, {"ibv_modify_cq", "completion queue", 0, nullptr, false, "an event may come for every completion"},
@@ -170,7 +170,7 @@ Result<void> Cq::moderate(std::uint16_t count, std::uint16_t microseconds) const
 }
 
 Result<void> Cq::arm(bool solicited_only) const {
-  const int error = normalise_errno(ibv_req_notify_cq(raw_, solicited_only ? 1 : 0));
+  const int error = normalise_errno(ibv_req_notify_cq(raw_.get(), solicited_only ? 1 : 0));
   if (error == 0) return {};
   return Failure(
       refusal(*state_->device,
@@ -185,8 +185,8 @@ Device Cq::device() const noexcept {
 ibv_cq* Cq::release() noexcept {
   state_->owned = false;
   state_.reset();
-  raw_ex_ = nullptr;
-  return std::exchange(raw_, nullptr);
+  raw_ex_.take();
+  return raw_.take();
 }
 
 }  // namespace verbena

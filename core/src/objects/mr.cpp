@@ -95,7 +95,7 @@ Device Mr::device() const noexcept {
 ibv_mr* Mr::release() noexcept {
   state_->owned = false;
   state_.reset();
-  return std::exchange(raw_, nullptr);
+  return raw_.take();
 }
 
 }  // namespace verbena

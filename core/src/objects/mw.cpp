@@ -57,7 +57,7 @@ Device Mw::device() const noexcept {
 ibv_mw* Mw::release() noexcept {
   state_->owned = false;
   state_.reset();
-  return std::exchange(raw_, nullptr);
+  return raw_.take();
 }
 
 }  // namespace verbena

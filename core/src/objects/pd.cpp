@@ -57,7 +57,7 @@ ibv_pd* Pd::release() noexcept {
   state_->owned = false;
   state_->thread_domain = nullptr;
   state_.reset();
-  return std::exchange(raw_, nullptr);
+  return raw_.take();
 }
 
 }  // namespace verbena

@@ -82,9 +82,10 @@ Result<MrGrant> Mr::rereg(const MrChange& change) {
   if (change.memory) flags |= IBV_REREG_MR_CHANGE_TRANSLATION;
   if (change.access) flags |= IBV_REREG_MR_CHANGE_ACCESS;
   int code = 0;
-  const int error = on.verbs().rereg_mr(
-      raw_, flags, change.pd != nullptr ? change.pd->raw() : nullptr, change.memory ? change.memory->address : nullptr,
-      change.memory ? static_cast<std::size_t>(change.memory->length) : 0, change.access ? fitted->access : 0, code);
+  const int error = on.verbs().rereg_mr(raw_.get(), flags, change.pd != nullptr ? change.pd->raw() : nullptr,
+                                        change.memory ? change.memory->address : nullptr,
+                                        change.memory ? static_cast<std::size_t>(change.memory->length) : 0,
+                                        change.access ? fitted->access : 0, code);
   if (error != 0 && code != IBV_REREG_MR_ERR_DO_FORK_OLD) {
     Attempt what{"ibv_rereg_mr", "memory region"};
     what.need_bytes = change.memory ? change.memory->length : 0;

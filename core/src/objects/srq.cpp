@@ -58,7 +58,7 @@ Result<Srq> Srq::create(const Pd& pd, const SrqRequest& request, void* srq_conte
     attr.srq_context = srq_context;
     attr.attr.max_wr = grant.max_wr.passed;
     attr.attr.max_sge = grant.max_sge.passed;
-    attr.attr.srq_limit = request.srq_limit;
+    attr.attr.srq_limit = std::min(grant.srq_limit.passed, grant.max_wr.granted);
     const Made<ibv_srq> made = on.verbs().create_srq(pd.raw(), attr);
     state->raw = made.handle;
     return {made.handle != nullptr, made.error, made.errno_missing};
@@ -73,6 +73,12 @@ Result<Srq> Srq::create(const Pd& pd, const SrqRequest& request, void* srq_conte
   note_ladder(grant, rungs, before, outcome);
   read_back(grant.max_wr, attr.attr.max_wr, *contract, grant);
   read_back(grant.max_sge, attr.attr.max_sge, *contract, grant);
+  if (grant.srq_limit.granted > grant.max_wr.granted) {
+    grant.srq_limit.granted = grant.srq_limit.passed = grant.max_wr.granted;
+    note_reduction(
+        grant, grant.srq_limit,
+        fmt::format("the queue that was made is {} deep, which its limit cannot exceed", grant.max_wr.granted));
+  }
   if (grant.max_wr.granted < floors[0]) return Failure(fell_short(on, grant.max_wr, floors[0]));
   if (grant.max_sge.granted < floors[1]) return Failure(fell_short(on, grant.max_sge, floors[1]));
   made_it(on, "shared receive queue", grant, request.policy);
@@ -128,7 +134,7 @@ Result<void> Srq::arm_limit(std::uint32_t limit) const {
   }
   ibv_srq_attr attr{};
   attr.srq_limit = limit;
-  const int failed = on.verbs().modify_srq(raw_, attr, IBV_SRQ_LIMIT);
+  const int failed = on.verbs().modify_srq(raw_.get(), attr, IBV_SRQ_LIMIT);
   if (failed == 0) return {};
   return Failure(
       refusal(on, {"ibv_modify_srq", "shared receive queue", 0, nullptr, false, kNoLimit}, {false, failed, false}));
@@ -137,7 +143,7 @@ Result<void> Srq::arm_limit(std::uint32_t limit) const {
 Result<ibv_srq_attr> Srq::query() const {
   Device::State& on = *state_->pd->device;
   ibv_srq_attr attr{};
-  const int failed = on.verbs().query_srq(raw_, attr);
+  const int failed = on.verbs().query_srq(raw_.get(), attr);
   if (failed == 0) return attr;
   return Failure(
       refusal(on, {"ibv_query_srq", "shared receive queue", 0, nullptr, false, kNoQuery}, {false, failed, false}));
@@ -150,7 +156,7 @@ Device Srq::device() const noexcept {
 ibv_srq* Srq::release() noexcept {
   state_->owned = false;
   state_.reset();
-  return std::exchange(raw_, nullptr);
+  return raw_.take();
 }
 
 }  // namespace verbena

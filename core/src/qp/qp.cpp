@@ -165,7 +165,7 @@ Result<QpNow> Qp::query() {
 ibv_qp* Qp::release() noexcept {
   state_->cm.reset();
   state_->owned = false;
-  ibv_qp* raw = std::exchange(raw_, nullptr);
+  ibv_qp* raw = raw_.take();
   state_.reset();
   return raw;
 }

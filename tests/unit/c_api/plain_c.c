@@ -105,6 +105,17 @@ int c_an_srq_is_fitted(void) {
   struct ibv_srq_init_attr attr = {.attr = {.max_wr = 64, .max_sge = 40}};
   HOLD(verbena_fit_srq(contract, &attr, NULL, NULL) == VERBENA_OK);
   HOLD(attr.attr.max_wr == 64 && attr.attr.max_sge == 27);
+  attr.attr = (struct ibv_srq_attr){.max_wr = 2000000, .max_sge = 1, .srq_limit = 1500000};
+  struct verbena_report* report = NULL;
+  HOLD(verbena_fit_srq(contract, &attr, NULL, &report) == VERBENA_OK);
+  HOLD(attr.attr.srq_limit == attr.attr.max_wr && attr.attr.max_wr < 1500000);
+  struct verbena_field field = {.size = sizeof field};
+  HOLD(verbena_report_find_field(report, "srq_limit", &field) == VERBENA_OK && field.asked == 1500000);
+  HOLD(verbena_report_adjustment_count(report) == 2);
+  verbena_report_free(report);
+  struct verbena_srq_options options = {.size = sizeof options, .policy = VERBENA_POLICY_REQUIRE};
+  attr.attr = (struct ibv_srq_attr){.max_wr = 64, .max_sge = 1, .srq_limit = 65};
+  HOLD(verbena_fit_srq(contract, &attr, &options, NULL) == VERBENA_INVALID_REQUEST);
   verbena_contract_free(contract);
   return 0;
 }
@@ -122,6 +133,25 @@ int c_the_extended_form_reads_the_declared_operations(void) {
   declared.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
   HOLD(verbena_fit_qp_ex(contract, &declared, NULL, NULL) == VERBENA_OK);
   HOLD(declared.cap.max_send_wr == 16384);
+
+  /* What is declared counts; an operation beside it that the driver is not told of cannot be posted. */
+  struct verbena_qp_options options = {.size = sizeof options, .send_ops = IBV_QP_EX_WITH_SEND};
+  HOLD(verbena_fit_qp_ex(contract, &declared, &options, NULL) == VERBENA_OK);
+  HOLD(declared.cap.max_send_wr == 16384);
+  options.send_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+  struct verbena_report* report = NULL;
+  HOLD(verbena_fit_qp_ex(contract, &declared, &options, &report) == VERBENA_INVALID_REQUEST);
+  struct verbena_error error = {.size = sizeof error};
+  HOLD(verbena_report_error(report, &error) == VERBENA_OK && strcmp(error.field, "send_ops") == 0);
+  verbena_report_free(report);
+
+  /* ibv_create_qp declares nothing, so what will be posted makes no queue deeper. */
+  struct ibv_qp_init_attr plain = {
+      .qp_type = IBV_QPT_RC,
+      .cap = {.max_send_wr = 32768, .max_recv_wr = 64, .max_send_sge = 4, .max_recv_sge = 1, .max_inline_data = 60}};
+  options.send_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
+  HOLD(verbena_fit_qp(contract, &plain, &options, NULL) == VERBENA_OK);
+  HOLD(plain.cap.max_send_wr == 8192);
   verbena_contract_free(contract);
   return 0;
 }

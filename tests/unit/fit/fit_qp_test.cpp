@@ -88,6 +88,16 @@ TEST(Fit, FewerOpcodesMakeADeeperQueueOfMlx5) {
   EXPECT_EQ(fitted->grant.ops, request.ops);
 }
 
+TEST(Fit, OpcodesThatTheDriverIsNotToldMakeNoQueueDeeper) {
+  QpRequest request = rc(32768, 64, 4, 1, 60);
+  request.ops = *parse_send_ops("send+write+read");
+  request.declare_ops = false;
+  const auto fitted = fit(request, contracts::connectx5());
+  ASSERT_TRUE(fitted.has_value()) << to_string(fitted.error());
+  EXPECT_EQ(fitted->grant.max_send_wr().granted, 8192U);
+  EXPECT_FALSE(fitted->declare_ops);
+}
+
 TEST(Fit, DataInPlaceIsAskedForOnlyWhereItIsWantedAndRefusedOnlyWhereItIsAbsent) {
   QpRequest request = rc(64, 64, 1, 1, 0);
   const Contract unknown = contracts::connectx5();

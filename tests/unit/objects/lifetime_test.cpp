@@ -121,6 +121,23 @@ TEST_F(Lifetime, ReleaseGivesTheHandleBack) {
   EXPECT_EQ(nic.pds, 0U);
 }
 
+TEST_F(Lifetime, WhatWasMovedFromHoldsNoHandle) {
+  const Device device = open();
+  Pd pd = pd_of(device);
+  ibv_pd* const raw_pd = pd.raw();
+  Pd to = std::move(pd);
+  EXPECT_EQ(pd.raw(), nullptr);  // NOLINT(bugprone-use-after-move): that is the promise
+  EXPECT_EQ(to.raw(), raw_pd);
+  pd = std::move(to);
+  EXPECT_EQ(to.raw(), nullptr);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(pd.raw(), raw_pd);
+  auto made = Cq::create(device, CqRequest{Wish{16}});
+  ASSERT_TRUE(made);
+  const Cq cq = std::move(*made);
+  EXPECT_EQ(made->raw(), nullptr);
+  EXPECT_NE(cq.raw(), nullptr);
+}
+
 TEST_F(Lifetime, AHandleThatStaysTheCallersIsNotDestroyed) {
   const Device device = open();
   const auto raw = host->alloc_pd(device.raw());
