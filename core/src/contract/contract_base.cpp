@@ -120,8 +120,10 @@ void ContractBuilder::base_from_caps() {
     domain.min_by = by_empty;
   }
 
-  declare(Field::max_send_wr, Cap::max_qp_wr);
-  declare(Field::max_recv_wr, Cap::max_qp_wr);
+  if (filled(caps[Cap::max_qp_wr])) {
+    declare(Field::max_send_wr, Cap::max_qp_wr);
+    declare(Field::max_recv_wr, Cap::max_qp_wr);
+  }
   if (caps[Cap::max_send_sge]) {
     declare(Field::max_send_sge, Cap::max_send_sge, SetBy::probed);
   } else {
@@ -133,7 +135,7 @@ void ContractBuilder::base_from_caps() {
     declare(Field::max_recv_sge, Cap::max_sge);
   }
   declare(Field::max_inline_data, Cap::max_inline_data, SetBy::probed);
-  declare(Field::cqe, Cap::max_cqe);
+  if (filled(caps[Cap::max_cqe])) declare(Field::cqe, Cap::max_cqe);
   declare(Field::cq_count, Cap::max_cq_count);
   declare(Field::cq_period, Cap::max_cq_period);
   declare(Field::max_wr, Cap::max_srq_wr);

@@ -29,6 +29,16 @@ Provenance with_reason(const Provenance& from, std::string reason) {
           .line = from.line};
 }
 
+/// Who has more passed for that grant than the domain takes: the reserve, or the first ask that goes beyond.
+ProvenanceIndex rounds_beyond(const Domain& domain, std::uint64_t granted) noexcept {
+  Domain part = domain;
+  part.ask_count = 0;
+  if (part.passed_for(granted) > domain.max) return domain.reserve_by;
+  for (part.ask_count = 1; part.ask_count < domain.ask_count; ++part.ask_count)
+    if (part.passed_for(granted) > domain.max) break;
+  return domain.asks[part.ask_count - 1U].by;
+}
+
 Provenance by_verbs() {
   Provenance by;
   by.set_by = SetBy::build;
@@ -40,6 +50,11 @@ Provenance by_verbs() {
 Provenance provenance_of(const FieldFit& fit, const Contract& contract, std::string why) {
   if (fit.ignored) return by_verbs();
   const Provenance& standing = contract.provenance(fit.by);
+  if (why.empty() && fit.rounded && !fit.joint) {
+    const Domain& domain = contract.domain(fit.field);
+    why = fmt::format("{}; at most {} can be passed: {}", standing.reason, domain.max,
+                      contract.provenance(domain.max_by).reason);
+  }
   Provenance by = why.empty() ? standing : with_reason(standing, std::move(why));
   if (fit.joint != nullptr) by.set_by = SetBy::formula;
   return by;
@@ -79,6 +94,8 @@ void clip(Field field, const Wish& wish, Policy request_policy, const Contract& 
   if (fit.value > most) {
     fit.value = most;
     fit.by = domain.max_by;
+    if (most < domain.max) fit.by = rounds_beyond(domain, std::min<std::uint64_t>(fit.want, domain.max));
+    fit.rounded = most < domain.max;
   }
   fit.passed = domain.passed_for(fit.value);
   if (fit.passed < domain.min) {

@@ -23,6 +23,7 @@ struct FieldFit {
   std::uint32_t value = 0;          ///< what can be granted, as far as it has been decided
   std::uint64_t passed = 0;         ///< what has to be passed for that value
   const Joint* joint = nullptr;     ///< set when a shared ring changed it last
+  bool rounded = false;             ///< `by` is who has more passed than is granted, and so lowered it
   bool ignored = false;             ///< a receive number beside an SRQ, which verbs does not look at
 
   bool reduced() const noexcept { return value < want; }

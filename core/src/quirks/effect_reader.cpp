@@ -77,7 +77,11 @@ void read_field(Field field, const yaml::Node& node, Rule& rule, Reporter& repor
   for (const auto& [key, value] : node.entries) {
     if (report.full()) return;
     if (key.scalar == "min" || key.scalar == "max" || key.scalar == "reserve") {
-      if (const auto number = amount(value, key.scalar, report)) {
+      const auto number = amount(value, key.scalar, report);
+      if (number && key.scalar == "reserve" && number->literal > 0xffffffffU) {
+        report.error(value.at, fmt::format("'{}' for 'reserve'; allowed are at most {} slots", value.scalar,
+                                           std::uint64_t{0xffffffffU}));
+      } else if (number) {
         const auto kind = key.scalar == "min"   ? FieldOp::Kind::min
                           : key.scalar == "max" ? FieldOp::Kind::max
                                                 : FieldOp::Kind::reserve;

@@ -147,6 +147,24 @@ bool expired(const std::string& date) {
   return date < text;
 }
 
+/// What a layer that is left out holds and could be read, file by file: rules and switches that are not in force
+/// because of a fault elsewhere in it.
+std::vector<std::string> left_out(const Layer& layer) {
+  std::vector<std::pair<std::string_view, std::string>> files;
+  const auto add = [&](std::string_view file, std::string_view what, std::string_view id) {
+    auto place = std::find_if(files.begin(), files.end(), [&](const auto& entry) { return entry.first == file; });
+    if (place == files.end()) place = files.insert(files.end(), {file, {}});
+    place->second += fmt::format("{}{} {}", place->second.empty() ? "" : ", ", what, id);
+  };
+  for (const Rule& rule : layer.rules) add(rule.summary.by.file, "rule", rule.summary.id);
+  for (const Switch& on : layer.enables) add(on.file, "enable", on.id);
+  for (const Switch& off : layer.disables) add(off.file, "disable", off.id);
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> lines;
+  for (const auto& [file, what] : files) lines.push_back(fmt::format("{}: {}", file, what));
+  return lines;
+}
+
 /// Rules by id, with the layer that put them there; a later layer's rule stands in place of an earlier one.
 using Effective = std::map<std::string, Rule, std::less<>>;
 
@@ -161,6 +179,12 @@ Finding at_switch(const Switch& what, FindingLevel level, std::string text) {
   finding.level = level;
   finding.rule = what.id;
   return finding;
+}
+
+/// The first switch of that rule.
+const Switch* named_in(const std::vector<Switch>& switches, const std::string& id) {
+  const auto found = std::find_if(switches.begin(), switches.end(), [&](const Switch& each) { return each.id == id; });
+  return found == switches.end() ? nullptr : &*found;
 }
 
 bool may_weaken_safety(LayerKind kind) {
@@ -224,6 +248,19 @@ bool apply(Layer& layer, Effective& rules) {
         continue;
       }
     }
+    if (const Switch* on = named_in(layer.enables, off.id))
+      report.findings.push_back(
+          at_switch(off, FindingLevel::warning,
+                    fmt::format("'{}' is turned off here and on in {}:{} of the same layer: it is "
+                                "on; leave one of them out",
+                                off.id, on->file, on->at.line)));
+    else if (const Switch* first = named_in(layer.disables, off.id); first != &off)
+      report.findings.push_back(at_switch(off, FindingLevel::warning,
+                                          fmt::format("'{}' is turned off a second time in this layer (first in {}:{})",
+                                                      off.id, first->file, first->at.line)));
+    else if (!rule->second.summary.enabled)
+      report.findings.push_back(
+          at_switch(off, FindingLevel::warning, fmt::format("'{}' is off already: this changes nothing", off.id)));
     if (expired(off.expires)) {
       report.findings.push_back(
           at_switch(off, FindingLevel::warning, fmt::format("ran out on {}; '{}' holds again", off.expires, off.id)));
@@ -243,6 +280,10 @@ bool apply(Layer& layer, Effective& rules) {
       continue;
     }
     RuleSummary& summary = rule->second.summary;
+    if (summary.enabled)
+      report.findings.push_back(at_switch(
+          on, FindingLevel::warning,
+          fmt::format("'{}' is on already ({}:{}): this changes nothing", on.id, summary.by.file, summary.by.line)));
     summary.enabled = true;
     summary.off.clear();
     // Who asks where a value comes from is sent to the line that turned the claim on.
@@ -278,6 +319,7 @@ Layer read_layer(const LayerSource& source, bool privileged, const BackendRegist
   }
   layer.report.rules = layer.rules.size();
   layer.report.loaded = layer.report.present && !has_error(layer.report.findings);
+  if (!layer.report.loaded) layer.report.left_out = left_out(layer);
   return layer;
 }
 
@@ -288,7 +330,10 @@ std::vector<Rule> merge_layers(std::vector<Layer>& layers) {
     layer.report.skipped = layer.report.disabled = 0;
     Effective next = rules;
     layer.report.loaded = apply(layer, next);
-    if (layer.report.loaded) rules = std::move(next);
+    if (layer.report.loaded)
+      rules = std::move(next);
+    else
+      layer.report.left_out = left_out(layer);
   }
   std::vector<Rule> result;
   result.reserve(rules.size());

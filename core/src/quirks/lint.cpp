@@ -108,16 +108,30 @@ bool in_force(const Rule& rule) {
   return rule.summary.enabled && rule.summary.requires_features.empty();
 }
 
-void check_shadowed(const Rule& rule, const Rule& other, std::vector<Finding>& findings) {
-  if (rule.loosens || other.loosens || !quirks::covers(other, rule)) return;
+/// Whether another rule leaves this one nothing to say.
+bool check_shadowed(const Rule& rule, const Rule& other, std::vector<Finding>& findings) {
+  if (rule.loosens || other.loosens || !quirks::covers(other, rule)) return false;
   // That is what a later layer is for.
-  if (other.layer > rule.layer) return;
+  if (other.layer > rule.layer) return false;
   // Of two equal rules the later one by id is the superfluous one, and not both.
-  if (quirks::covers(rule, other) && rule.summary.id < other.summary.id) return;
+  if (quirks::covers(rule, other) && rule.summary.id < other.summary.id) return false;
   findings.push_back(about(rule, FindingLevel::warning,
                            fmt::format("changes nothing: {} ({}:{}) matches every device that this rule does, and says "
                                        "at least as much",
                                        other.summary.id, other.summary.by.file, other.at.line)));
+  return true;
+}
+
+/// `>=6.5 <6.1`: a slip of the pen that would make the rule hold nowhere.
+void check_versions(const Rule& rule, std::vector<Finding>& findings) {
+  for (const quirks::Condition& condition : rule.match)
+    for (const auto& bounds : condition.versions.alternatives) {
+      const quirks::VersionSet alone{{bounds}};
+      if (bounds.empty() || alone.meets(alone)) continue;
+      findings.push_back(about(
+          rule, FindingLevel::error,
+          fmt::format("matches no {} at all: no version is all of '{}'", name(condition.key), condition.written)));
+    }
 }
 
 void check_until(const Rule& rule, std::vector<Finding>& findings) {
@@ -171,6 +185,63 @@ void check_firmware(const Rule& rule, std::vector<Finding>& findings) {
   }
 }
 
+/// A known device, and what holds for it under all rules.
+struct KnownPort {
+  const Model* model;
+  std::uint8_t port;
+  Contract contract;
+};
+
+std::vector<KnownPort> known_ports(const QuirkSet& set, const std::vector<Model>& models) {
+  std::vector<KnownPort> known;
+  for (const Model& model : models)
+    for (const PortId& port : model.device.ports)
+      known.push_back({&model, port.number, set.contract(model.device, model.caps, port.number, true)});
+  return known;
+}
+
+/// What of a rule is looser than what holds on that device all the same: `max_inline_data of at most 400, where ...`;
+/// empty when there is none.
+std::string looser(const Rule& rule, const KnownPort& known) {
+  for (const FieldOp& op : rule.limits) {
+    if (op.amount.cap) continue;
+    const Domain& domain = known.contract.domain(op.field);
+    const bool max = op.kind == FieldOp::Kind::max && op.amount.literal > domain.max;
+    const bool min = op.kind == FieldOp::Kind::min && op.amount.literal < domain.min;
+    if (max || min)
+      return fmt::format("{} of at {} {}, where {} holds by {}", name(op.field), max ? "most" : "least",
+                         op.amount.literal, max ? domain.max : domain.min,
+                         to_string(known.contract.provenance(max ? domain.max_by : domain.min_by)));
+  }
+  for (const auto& [feature, support] : rule.features) {
+    const FeatureState& state = known.contract.feature(feature);
+    if (support != Support::absent && state.support == Support::absent)
+      return fmt::format("{} as {}, where absent holds by {}", name(feature), name(support),
+                         to_string(known.contract.provenance(state.by)));
+  }
+  return {};
+}
+
+bool of_a_site(LayerKind layer) {
+  return layer == LayerKind::etc || layer == LayerKind::run || layer == LayerKind::env;
+}
+
+/// Rules only tighten: one that would loosen, and does not name what it replaces, comes to nothing. The shipped tables
+/// say of a family what a member may bound further, and of a device what this build does not cover.
+void check_loosening(const Rule& rule, const std::vector<KnownPort>& known, std::vector<Finding>& findings) {
+  if (rule.loosens || !of_a_site(rule.layer)) return;
+  std::string first;
+  for (const KnownPort& each : known) {
+    if (!quirks::matches(rule, {each.model->device, each.model->caps, each.port}, nullptr)) continue;
+    const std::string says = looser(rule, each);
+    if (says.empty()) return;
+    if (first.empty()) first = fmt::format("{} (on {})", says, each.model->name);
+  }
+  if (first.empty()) return;
+  findings.push_back(
+      about(rule, FindingLevel::warning, fmt::format("would loosen, and without 'replaces' it does not: {}", first)));
+}
+
 bool matches_some(const Rule& rule, const std::vector<Model>& models) {
   return std::any_of(models.begin(), models.end(), [&](const Model& model) {
     if (model.device.ports.empty()) return quirks::matches(rule, {model.device, model.caps, 1}, nullptr);
@@ -181,22 +252,19 @@ bool matches_some(const Rule& rule, const std::vector<Model>& models) {
 }
 
 /// The domains of every known model under these rules: one that nothing is left of is a fault of the rules together.
-void check_models(const QuirkSet& set, const std::vector<Model>& models, std::vector<Finding>& findings) {
-  for (const Model& model : models)
-    for (const PortId& port : model.device.ports) {
-      const Contract contract = set.contract(model.device, model.caps, port.number, true);
-      for (const FieldInfo& field : all_fields()) {
-        const Domain& domain = contract.domain(field.field);
-        if (domain.min <= domain.max) continue;
-        Finding finding;
-        const Provenance& by = contract.provenance(domain.max_by);
-        finding.file = by.file;
-        finding.line = by.line;
-        finding.rule = by.rule;
-        finding.text = fmt::format("leaves nothing of {} on {}: at least {}, at most {}", field.name, model.name,
-                                   domain.min, domain.max);
-        findings.push_back(std::move(finding));
-      }
+void check_models(const std::vector<KnownPort>& known, std::vector<Finding>& findings) {
+  for (const auto& [model, port, contract] : known)
+    for (const FieldInfo& field : all_fields()) {
+      const Domain& domain = contract.domain(field.field);
+      if (domain.min <= domain.max) continue;
+      Finding finding;
+      const Provenance& by = contract.provenance(domain.max_by);
+      finding.file = by.file;
+      finding.line = by.line;
+      finding.rule = by.rule;
+      finding.text = fmt::format("leaves nothing of {} on {}: at least {}, at most {}", field.name, model->name,
+                                 domain.min, domain.max);
+      findings.push_back(std::move(finding));
     }
 }
 
@@ -219,9 +287,15 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
   ids.reserve(rules.size());
   for (const Rule& rule : rules) ids.push_back(rule.summary.id);
 
+  QuirkOptions relaxed = options;
+  relaxed.strict = false;
+  const auto set = load_quirks(relaxed, registry);
+  const auto known = set ? known_ports(**set, models) : std::vector<KnownPort>{};
+
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const Rule& rule = rules[i];
     check_until(rule, findings);
+    check_versions(rule, findings);
     check_firmware(rule, findings);
     if (rule.summary.by.evidence == Evidence::claim && rule.summary.enabled && rule.layer == LayerKind::builtin &&
         rule.summary.by.layer == name(LayerKind::builtin))
@@ -240,19 +314,19 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
           rule, FindingLevel::note,
           fmt::format("is skipped by this version, which lacks: {}", fmt::join(rule.summary.requires_features, ", "))));
     if (!matches_some(rule, models)) {
-      const bool site = rule.layer == LayerKind::etc || rule.layer == LayerKind::run || rule.layer == LayerKind::env;
+      const bool site = of_a_site(rule.layer);
       findings.push_back(about(rule, site ? FindingLevel::note : FindingLevel::error, "matches no known model"));
     }
     if (!in_force(rule)) continue;
+    bool shadowed = false;
     for (std::size_t j = 0; j < rules.size(); ++j) {
       if (i == j || !in_force(rules[j])) continue;
       if (j < i) check_pair(rules[j], rule, findings);
-      check_shadowed(rule, rules[j], findings);
+      shadowed |= check_shadowed(rule, rules[j], findings);
     }
+    if (!shadowed) check_loosening(rule, known, findings);
   }
-  QuirkOptions relaxed = options;
-  relaxed.strict = false;
-  if (const auto set = load_quirks(relaxed, registry)) check_models(**set, models, findings);
+  check_models(known, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
     return std::tie(left.file, left.line, left.column) < std::tie(right.file, right.line, right.column);
   });

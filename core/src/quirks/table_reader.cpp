@@ -86,7 +86,9 @@ Table read_table(std::string_view text, std::string_view file, LayerKind layer, 
   std::vector<std::string> drivers;
   read_header(*root, table, drivers, report);
 
-  if (const yaml::Node* rules = root->find("rules")) {
+  const yaml::Node* rules = root->find("rules");
+  const yaml::Node* disable = root->find("disable");
+  if (rules) {
     if (!rules->is_sequence()) {
       report.error(rules->at, fmt::format("found {} for 'rules'; allowed is a list", yaml::describe(*rules)));
     } else if (rules->items.size() > kMostRules) {
@@ -105,7 +107,7 @@ Table read_table(std::string_view text, std::string_view file, LayerKind layer, 
       }
     }
   }
-  if (const yaml::Node* disable = root->find("disable")) {
+  if (disable) {
     if (!disable->is_sequence())
       report.error(disable->at, fmt::format("found {} for 'disable'; allowed is a list", yaml::describe(*disable)));
     else
@@ -117,8 +119,13 @@ Table read_table(std::string_view text, std::string_view file, LayerKind layer, 
         table.findings.insert(table.findings.end(), own.begin(), own.end());
       }
   }
-  if (!root->find("rules") && !root->find("disable"))
+  if (!rules && !disable) {
     report.error(root->at, "neither 'rules' nor 'disable': the table says nothing");
+  } else if (table.findings.empty() && (!rules || rules->items.empty()) && (!disable || disable->items.empty())) {
+    Finding finding = yaml::error_at(file, (rules ? rules : disable)->at, "the list is empty: the table says nothing");
+    finding.level = FindingLevel::warning;
+    table.findings.push_back(std::move(finding));
+  }
   return table;
 }
 

@@ -45,6 +45,15 @@ TEST(ContractBase, SendAndReceiveSgesHaveCapsOfTheirOwnWhereSomebodyToldThemApar
   EXPECT_EQ(contract.domain(Field::max_recv_sge).max, 1U);
 }
 
+TEST(ContractBase, DepthsOfNothingAreNotFilledIn) {
+  Caps caps;
+  caps.set(Cap::max_qp_wr, 0);
+  caps.set(Cap::max_cqe, 0);
+  const Contract contract = base(caps);
+  for (const Field field : {Field::max_send_wr, Field::max_recv_wr, Field::cqe})
+    EXPECT_FALSE(contract.domain(field).known) << name(field);
+}
+
 TEST(ContractBase, WhatNobodySaysIsUnknown) {
   const Contract contract = base(Caps{});
   EXPECT_FALSE(contract.domain(Field::max_inline_data).known);

@@ -34,6 +34,10 @@ public:
     builder_.ask(field, kind, n, rule(std::string{name(field)} + "-ask"));
     return *this;
   }
+  Made& reserves(Field field, std::uint64_t slots) {
+    builder_.reserve(field, slots, rule(std::string{name(field)} + "-reserve"));
+    return *this;
+  }
   Made& feature(Feature feature, Support support) {
     builder_.feature(feature, support, false, rule(std::string{name(feature)} + "-feature"));
     return *this;

@@ -38,6 +38,26 @@ TEST(FitCq, ADepthBeyondTheDeviceIsReducedToWhatItHas) {
   EXPECT_THAT(grant->adjustments[0].by.reason, HasSubstr("32767"));
 }
 
+TEST(FitCq, WhatARoundingOrAReserveCutsNamesItsRule) {
+  Caps caps;
+  caps.set(Cap::max_cqe, 65535);
+  const auto rounded = fit(cq(40000), contracts::Made(caps).asks(Field::cqe, AskKind::power_of_two, 0).build());
+  ASSERT_TRUE(rounded.has_value());
+  EXPECT_EQ(rounded->cqe.granted, 32768U);
+  ASSERT_EQ(rounded->adjustments.size(), 1U);
+  EXPECT_EQ(rounded->adjustments[0].by.rule, "cqe-ask");
+  EXPECT_THAT(rounded->adjustments[0].by.reason, HasSubstr("at most 65535 can be passed"));
+
+  const auto reserved = fit(cq(65535), contracts::Made(caps).reserves(Field::cqe, 100).build());
+  ASSERT_TRUE(reserved.has_value());
+  EXPECT_EQ(reserved->cqe.granted, 65435U);
+  EXPECT_EQ(reserved->adjustments.at(0).by.rule, "cqe-reserve");
+
+  const auto cut = fit(cq(70000), contracts::Made(caps).build());
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_EQ(cut->adjustments.at(0).by.set_by, SetBy::declared);
+}
+
 TEST(FitCq, NoEntriesAreRaisedToOne) {
   const auto grant = fit(cq(0), contracts::rxe());
   ASSERT_TRUE(grant.has_value()) << to_string(grant.error());
@@ -96,6 +116,38 @@ TEST(FitSrq, DepthAndSgesAreClipped) {
   EXPECT_EQ(grant->max_wr.granted, 32767U);
   EXPECT_EQ(grant->max_sge.granted, 31U);
   EXPECT_EQ(grant->adjustments.size(), 2U);
+}
+
+TEST(FitSrq, ALimitAboveTheGrantedDepthIsLoweredWithIt) {
+  SrqRequest request;
+  request.max_wr.want = 40000;
+  request.srq_limit = 35000;
+  const auto grant = fit(request, contracts::connectx5());
+  ASSERT_TRUE(grant.has_value()) << to_string(grant.error());
+  EXPECT_EQ(grant->srq_limit.asked, 35000U);
+  EXPECT_EQ(grant->srq_limit.granted, 32767U);
+  EXPECT_EQ(grant->srq_limit.passed, 32767U);
+  ASSERT_EQ(grant->adjustments.size(), 2U);
+  EXPECT_EQ(grant->adjustments[1].field, "srq_limit");
+  EXPECT_EQ(grant->adjustments[1].kind, AdjustmentKind::reduced);
+  EXPECT_THAT(grant->adjustments[1].by.reason, HasSubstr("depth of 32767"));
+
+  request.srq_limit = 100;
+  const auto within = fit(request, contracts::connectx5());
+  ASSERT_TRUE(within.has_value());
+  EXPECT_EQ(within->srq_limit.granted, 100U);
+  EXPECT_EQ(within->adjustments.size(), 1U);
+}
+
+TEST(FitSrq, ALimitAboveTheDepthThatIsAskedForContradictsItself) {
+  SrqRequest request;
+  request.max_wr.want = 100;
+  request.srq_limit = 101;
+  const auto refused = fit(request, contracts::connectx5());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::invalid_request);
+  EXPECT_EQ(refused.error().field, "srq_limit");
+  EXPECT_EQ(refused.error().allowed, 100U);
 }
 
 TEST(FitMr, ALengthOfNothingIsRefusedByName) {

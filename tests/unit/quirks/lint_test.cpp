@@ -52,6 +52,56 @@ TEST(Lint, SeesThatDisjointMatchesNeverMeet) {
   EXPECT_THAT(quiet("match: {kernel: '<=6.12'}", "match: {kernel: '>=6.12.5'}"), conflict);
 }
 
+TEST(Lint, FindsARuleThatWouldLoosenWithoutSayingWhatItReplaces) {
+  const auto site = [](const std::string& rest) {
+    return lint({default_layers("", true).front(), layer(LayerKind::etc, table({rule("site", rest)}))});
+  };
+  const auto loosens = Contains(says(FindingLevel::warning, "without 'replaces' it does not"));
+  EXPECT_THAT(site("on: cq, limit: {cqe: {max: 99999999}}"), loosens);
+  EXPECT_THAT(site("on: qp, feature: {xrc: native}"), loosens);
+  EXPECT_THAT(site("on: cq, limit: {cqe: {max: 100}}"), Not(loosens));
+  EXPECT_THAT(site("on: qp, limit: {max_inline_data: {max: 220}}, match: {part_id: 0x1592}, "
+                   "replaces: irdma-gen2-inline"),
+              Not(loosens));
+}
+
+TEST(Lint, FindsARangeOfVersionsThatHoldsNone) {
+  EXPECT_THAT(lint_rules({rule("a", "on: cq, limit: {cqe: {max: 9}}, match: {kernel: '>=6.5 <6.1'}")}, LayerKind::etc),
+              Contains(says(FindingLevel::error, "no version is all of '>=6.5 <6.1'")));
+  EXPECT_THAT(lint_rules({rule("a", "on: cq, limit: {cqe: {max: 9}}, match: {kernel: ['>=6.1 <6.5', '<5 >=5']}")}),
+              Contains(says(FindingLevel::error, "matches no kernel at all")));
+  EXPECT_THAT(lint_rules({rule("a", "on: cq, limit: {cqe: {max: 9}}, match: {kernel: '>=6.1 <6.5'}")}, LayerKind::etc),
+              Not(Contains(says(FindingLevel::error, "no version"))));
+}
+
+TEST(Lint, FindsSwitchesThatContradictOrSayNothing) {
+  const auto site = [](const std::string& text) {
+    return lint({layer(LayerKind::builtin, table({rule("a", "on: cq, limit: {cqe: {max: 9}}")})),
+                 layer(LayerKind::etc, "schema: 1\n" + text)});
+  };
+  const std::string off = "disable: [{id: a, reason: r}]\n";
+  EXPECT_THAT(site("rules: [{enable: a, reason: r}]\n" + off),
+              Contains(says(FindingLevel::warning, "turned off here and on in etc.yaml:2")));
+  EXPECT_THAT(site("disable: [{id: a, reason: r}, {id: a, reason: s}]\n"),
+              Contains(says(FindingLevel::warning, "a second time in this layer (first in etc.yaml:2)")));
+  EXPECT_THAT(site("rules: [{enable: a, reason: r}]\n"),
+              Contains(says(FindingLevel::warning, "'a' is on already (builtin.yaml:4)")));
+  EXPECT_THAT(site(off), Not(Contains(Field("level", &Finding::level, FindingLevel::warning))));
+}
+
+TEST(Lint, FindsATableThatSaysNothing) {
+  EXPECT_THAT(lint({layer(LayerKind::etc, "schema: 1\nrules: []\n")}),
+              Contains(says(FindingLevel::warning, "says nothing")));
+  EXPECT_THAT(lint({layer(LayerKind::etc, "schema: 1\ndisable: []\n")}),
+              Contains(says(FindingLevel::warning, "says nothing")));
+}
+
+TEST(Lint, FindsAReplacedRuleThatThereIsNot) {
+  EXPECT_THAT(lint_rules({rule("a", "on: cq, limit: {cqe: {max: 9}}, replaces: bb"),
+                          rule("b", "on: qp, limit: {max_send_wr: {max: 9}}")}),
+              Contains(says(FindingLevel::error, "replaces 'bb', which is no rule")));
+}
+
 TEST(Lint, FindsADomainThatNothingIsLeftOf) {
   EXPECT_THAT(lint_rules({rule("a", "on: qp, limit: {max_send_wr: {min: 64}}"),
                           rule("b", "on: qp, limit: {max_send_wr: {max: 32}}")}),

@@ -57,6 +57,17 @@ TEST(QuirkSet, AReasonIsOneLineThatATerminalCanBeGivenHoweverItIsWritten) {
   EXPECT_EQ(findings[0].text.find('\x1b'), std::string::npos) << findings[0].text;
 }
 
+TEST(QuirkSet, AReserveOfMoreSlotsThanAQueueCanHaveIsRefused) {
+  const auto with = [](const std::string& slots) {
+    return load(
+        {layer(LayerKind::builtin, table({{.id = "a", .rest = "on: cq, limit: {cqe: {reserve: " + slots + "}}"}}))});
+  };
+  const auto refused = with("18446744073709551615");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text, HasSubstr("at most 4294967295 slots"));
+  EXPECT_TRUE(with("4294967295"));
+}
+
 TEST(QuirkSet, TheTighterOfTwoRulesHolds) {
   const auto set = load({layer(LayerKind::etc, table({inline_at_most("a", 101), inline_at_most("b", 64)}))});
   ASSERT_TRUE(set);
@@ -87,6 +98,31 @@ TEST(QuirkSet, OneBadLineDropsItsLayerAndNoOther) {
   EXPECT_TRUE((*set)->layers()[0].loaded);
   EXPECT_FALSE((*set)->layers()[1].loaded);
   EXPECT_TRUE((*set)->layers()[2].loaded);
+}
+
+TEST(QuirkSet, ALayerLeftOutSaysWhatOfItsSoundFilesIsNotInForce) {
+  LayerSource etc = layer(LayerKind::etc, table({inline_at_most("b", 10)}));
+  etc.texts.push_back({"broken.yaml", table({inline_at_most("d", 11), {.id = "c", .rest = "on: nothing"}})});
+  etc.texts.push_back(
+      {"switches.yaml", "schema: 1\nrules:\n  - {enable: a, reason: r}\ndisable: [{id: a, reason: r}]\n"});
+  const auto set = load({layer(LayerKind::builtin, table({inline_at_most("a", 101)})), etc});
+  ASSERT_TRUE(set);
+  EXPECT_FALSE((*set)->layers()[1].loaded);
+  EXPECT_THAT((*set)->layers()[1].left_out,
+              testing::ElementsAre("broken.yaml: rule d", "etc.yaml: rule b", "switches.yaml: enable a, disable a"));
+  EXPECT_TRUE((*set)->layers()[0].left_out.empty());
+  // A fault that shows only when the layers are put together keeps it out in the same way.
+  etc.texts[1] = {"unknown.yaml", "schema: 1\nrules:\n  - {enable: z, reason: r}\n"};
+  const auto merged = load({layer(LayerKind::builtin, table({inline_at_most("a", 101)})), etc});
+  ASSERT_TRUE(merged);
+  EXPECT_THAT((*merged)->layers()[1].left_out, testing::Contains("etc.yaml: rule b"));
+}
+
+TEST(QuirkSet, TheInstalledLayerLiesWhereThisBuildInstallsItsTables) {
+  const auto layers = default_layers("", false);
+  ASSERT_GE(layers.size(), 2U);
+  EXPECT_EQ(layers[1].kind, LayerKind::installed);
+  EXPECT_EQ(layers[1].path, INSTALLED_TABLES);
 }
 
 TEST(QuirkSet, StrictMakesABrokenLayerAnErrorWithItsPlace) {
