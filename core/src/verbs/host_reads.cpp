@@ -193,18 +193,7 @@ std::uint32_t RealVerbs::random32() {
 }
 
 void* RealVerbs::vendor_function(const char* library, const char* function) {
-  const std::lock_guard lock(mutex_);
-  auto known = std::find_if(vendor_libraries_.begin(), vendor_libraries_.end(),
-                            [&](const OpenLibrary& open) { return open.name == library; });
-  if (known == vendor_libraries_.end()) {
-    // Only the copy that libibverbs loaded as the provider, never a second one beside it: that would register itself as
-    // a provider too, and does not serve the contexts of the first.
-    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (handle == nullptr) return nullptr;
-    vendor_libraries_.push_back({library, handle});
-    known = vendor_libraries_.end() - 1;
-  }
-  return ::dlsym(known->handle, function);
+  return vendor_libraries_.function(library, function);
 }
 
 }  // namespace verbena

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "verbena/verbs.hpp"
+#include "verbs/vendor_libraries.hpp"
 
 namespace verbena {
 
@@ -147,12 +147,7 @@ public:
   void* vendor_function(const char* library, const char* function) override;
 
 private:
-  struct OpenLibrary {
-    std::string name;
-    void* handle = nullptr;  ///< null: it isn't on this host, and that is not asked again
-  };
-  std::mutex mutex_;
-  std::vector<OpenLibrary> vendor_libraries_;
+  VendorLibraries vendor_libraries_;
 };
 
 }  // namespace verbena
