@@ -48,4 +48,7 @@ foreach(pair IN ITEMS "quirks quirks.d" "models models")
   install(FILES ${schemas} DESTINATION "${verbena_data_dir}/schemas")
   install(FILES ${examples} DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples/${folder}")
 endforeach()
+# What `verbena ... -j` prints, for scripts.
+file(GLOB output_schemas CONFIGURE_DEPENDS "tools/verbena/schema/*.schema.json")
+install(FILES ${output_schemas} DESTINATION "${verbena_data_dir}/schemas/output")
 install(FILES LICENSE-APACHE LICENSE-MIT LICENSE-CC0 README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -36,10 +37,26 @@ void print_raw(const Target& target) {
   }
 }
 
+/// Who says that the device has nothing that this number would count; empty when it has.
+std::optional<verbena::FeatureState> absent(verbena::Field field, const verbena::Contract& contract) {
+  const verbena::FieldInfo& about = verbena::info(field);
+  const auto feature = about.object == verbena::Object::srq       ? verbena::Feature::srq
+                       : field == verbena::Field::max_inline_data ? verbena::Feature::inline_data
+                                                                  : verbena::Feature::rc;
+  if (feature == verbena::Feature::rc) return std::nullopt;
+  const verbena::FeatureState& state = contract.feature(feature);
+  return state.support == verbena::Support::absent ? std::optional(state) : std::nullopt;
+}
+
 void print_contract(const verbena::Contract& contract) {
   Table limits({"limit", "min", "max", "declared", "by"});
   for (const verbena::FieldInfo& field : verbena::all_fields()) {
     const verbena::Domain& domain = contract.domain(field.field);
+    if (const auto state = absent(field.field, contract)) {
+      limits.row({fmt::format("{}.{}", name(field.object), field.name), "absent", "absent", number(domain.declared),
+                  origin(contract.provenance(state->by))});
+      continue;
+    }
     limits.row({fmt::format("{}.{}", name(field.object), field.name), fmt::format("{}", domain.min),
                 domain.known ? fmt::format("{}", domain.max) : "unknown", number(domain.declared),
                 domain.known ? origin(contract.provenance(domain.max_by)) : ""});
@@ -68,12 +85,14 @@ Json contract_json(const verbena::Contract& contract) {
   Json out;
   for (const verbena::FieldInfo& field : verbena::all_fields()) {
     const verbena::Domain& domain = contract.domain(field.field);
+    const auto without = absent(field.field, contract);
     Json entry;
-    entry["min"] = domain.min;
-    entry["max"] = domain.known ? Json(domain.max) : Json(nullptr);
+    entry["absent"] = without.has_value();
+    entry["min"] = without ? Json(nullptr) : Json(domain.min);
+    entry["max"] = without || !domain.known ? Json(nullptr) : Json(domain.max);
     entry["declared"] = domain.declared ? Json(*domain.declared) : Json(nullptr);
     entry["unit"] = name(field.unit);
-    add_provenance(entry, contract.provenance(domain.max_by));
+    add_provenance(entry, contract.provenance(without ? without->by : domain.max_by));
     out["limits"][std::string(name(field.object))][std::string(field.name)] = std::move(entry);
   }
   for (const verbena::FeatureInfo& feature : verbena::all_features()) {

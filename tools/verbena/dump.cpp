@@ -22,8 +22,7 @@ int dump(const Options& options, const DumpWords& words, std::vector<Target>& ta
     std::vector<std::string> notes;
     if (words.trial) {
       if (!target.device) {
-        complain(target.name + " is a model: nothing can be tried on it; leave --trial out");
-        return kUsage;
+        return fail_usage(target.name + " is a model: nothing can be tried on it; leave --trial out");
       }
       verbena::Result<std::vector<std::string>> tried = try_limits(*target.device, target.caps);
       if (!tried) return fail(tried.error());
@@ -58,8 +57,7 @@ void add_dump(CLI::App& app, Run& run) {
     run = [options, words] {
       return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
         if (targets.size() > 1 && !options->json) {
-          complain("a model file describes one device: name it, or use -j");
-          return static_cast<int>(kUsage);
+          return fail_usage("a model file describes one device: name it, or use -j");
         }
         return dump(*options, *words, targets);
       });

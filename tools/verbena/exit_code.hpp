@@ -22,6 +22,9 @@ inline int exit_code(const verbena::Error& error) noexcept {
     // ENODEV or none: no device or model of that name. Else the device is there and cannot be reached.
     case verbena::ErrorKind::no_device:
       return error.errno_value == 0 || error.errno_value == ENODEV ? kUsage : kNothingTested;
+    // A file that the command line names and that is not there is a name like any other.
+    case verbena::ErrorKind::io:
+      return error.errno_value == ENOENT ? kUsage : kFinding;
     case verbena::ErrorKind::permission:
     case verbena::ErrorKind::device_gone:
       return kNothingTested;

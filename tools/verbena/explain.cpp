@@ -84,8 +84,7 @@ int explain_all(const Options& options, const ExplainWords& words, const Asked& 
   int code = kOk;
   for (const Target& target : targets) {
     if (words.create && !target.device) {
-      complain(target.name + " is a model: nothing can be created on it; leave --create out");
-      return kUsage;
+      return fail_usage(target.name + " is a model: nothing can be created on it; leave --create out");
     }
     const std::vector<Explained> objects = words.create ? create(target, asked) : explain(target, asked);
     const verbena::Contract& contract = *target.contract;
@@ -148,8 +147,8 @@ void add_explain(CLI::App& app, Run& run) {
       const verbena::Result<Asked> asked = read(*words);
       if (!asked) return fail(asked.error());
       if (asked->empty() && !words->rules) {
-        complain("nothing is asked for: give --cq, --qp, --srq, --mr or --rules; `verbena caps` shows the limits");
-        return static_cast<int>(kUsage);
+        return fail_usage(
+            "nothing is asked for: give --cq, --qp, --srq, --mr or --rules; `verbena caps` shows the limits");
       }
       return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
         return explain_all(*options, *words, *asked, targets);

@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "nearest.hpp"
+#include "numbers.hpp"
 #include "verbena/version.h"
 
 namespace cli {
@@ -35,8 +36,11 @@ int with_targets(const Options& options, const std::function<int(const Session&,
   verbena::Result<std::vector<Target>> targets = session->targets(options);
   if (!targets) return fail(targets.error());
   if (targets->empty()) {
-    complain("there is no RDMA device that can be opened; name a model with --nic (see `verbena devices --models`)");
-    return kNothingTested;
+    verbena::Error error;
+    error.kind = verbena::ErrorKind::no_device;
+    error.text = "there is no RDMA device that can be opened; name a model with --nic (see `verbena devices --models`)";
+    complain(error.text);
+    return fail_as(error, kNothingTested);
   }
   return work(*session, *targets);
 }
@@ -71,6 +75,9 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("-V,--version", verbena_version());
   app.require_subcommand(1);
   app.footer("Exit codes: 0 ok; 1 something was refused, failed or found; 2 usage; 77 nothing could be tested");
+  const std::span arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
+  tell_errors_as_json(std::any_of(arguments.begin(), arguments.end(),
+                                  [](const std::string_view word) { return word == "-j" || word == "--json"; }));
   Run run;
   add_devices(app, run);
   add_caps(app, run);
@@ -83,16 +90,15 @@ int run_command_line(int argc, char** argv) {
 #endif
   add_config(app, run);
   add_report(app, run);
-  const std::string unknown =
-      unknown_subcommand(app, std::span(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)));
+  const std::string unknown = unknown_subcommand(app, arguments);
   if (!unknown.empty()) {
-    complain(unknown);
-    return kUsage;
+    return fail_usage(unknown);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    if (app.exit(error) == 0) return kOk;
+    return fail_as(bad_argument("", error.what()), kUsage);
   }
   return run ? run() : kUsage;
 }

@@ -188,13 +188,11 @@ void add_ping(CLI::App& app, Run& run) {
   command->callback([options, words, &run] {
     run = [options, words] {
       if (!options->nics.empty()) {
-        complain("a model has no wire: ping takes devices, not --nic");
-        return static_cast<int>(kUsage);
+        return fail_usage("a model has no wire: ping takes devices, not --nic");
       }
       const std::size_t named = options->devices.size() + options->positional.size();
       if (named > 2) {
-        complain("ping takes one or two devices");
-        return static_cast<int>(kUsage);
+        return fail_usage("ping takes one or two devices");
       }
       return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
         if (targets.size() > 2) targets.resize(2);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 #include "exit_code.hpp"
 #include "json.hpp"
@@ -116,7 +119,8 @@ verbena::Result<std::shared_ptr<const verbena::QuirkSet>> load(const std::string
     options.layers.push_back(verbena::default_layers({}, true).front());
   } else {
     if (access(word.c_str(), R_OK) != 0) {
-      return verbena::Failure(bad_argument("tables", fmt::format("'{}' cannot be read", word)));
+      return verbena::Failure(
+          bad_argument("tables", fmt::format("'{}' cannot be read: {}", word, std::strerror(errno))));
     }
     if (!alone) options.layers.push_back(verbena::default_layers({}, true).front());
     options.layers.push_back({alone ? verbena::LayerKind::builtin : verbena::LayerKind::etc, word, {}});

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 #include <algorithm>
 
@@ -43,7 +46,7 @@ verbena::Result<std::vector<verbena::LayerSource>> layers(const QuirksLintWords&
   if (*kind != verbena::LayerKind::builtin) sources.push_back(verbena::default_layers({}, true).front());
   for (const std::string& path : words.paths) {
     if (access(path.c_str(), R_OK) != 0) {
-      return verbena::Failure(bad_argument("path", fmt::format("'{}' cannot be read", path)));
+      return verbena::Failure(bad_argument("path", fmt::format("'{}' cannot be read: {}", path, std::strerror(errno))));
     }
     sources.push_back({*kind, path, {}});
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exit_code.hpp"
+#include "json.hpp"
 #include "numbers.hpp"
 
 namespace cli {
@@ -19,9 +20,32 @@ void complain(const std::string& text) noexcept {
   for (const char* part : {"verbena: ", text.c_str(), "\n"}) static_cast<void>(std::fputs(part, stderr));
 }
 
+namespace {
+bool errors_as_json = false;
+}  // namespace
+
+void tell_errors_as_json(bool json) noexcept {
+  errors_as_json = json;
+}
+
+int fail_as(const verbena::Error& error, int code) {
+  if (errors_as_json) {
+    Json out;
+    out["schema"] = kSchema;
+    out["error"] = to_json(error);
+    print(out);
+  }
+  return code;
+}
+
 int fail(const verbena::Error& error) {
   complain(to_string(error));
-  return exit_code(error);
+  return fail_as(error, exit_code(error));
+}
+
+int fail_usage(const std::string& text) {
+  complain(text);
+  return fail_as(bad_argument("", text), kUsage);
 }
 
 Result<Session> Session::open() {

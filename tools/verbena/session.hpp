@@ -53,7 +53,13 @@ private:
 
 /// Prints `verbena: ...` to standard error.
 void complain(const std::string& text) noexcept;
-/// Prints the error, and gives the exit code that it deserves.
+/// Prints the error, with -j as `{"schema":1,"error":{...}}` on standard output besides, and gives the exit code that
+/// it deserves.
 int fail(const verbena::Error& error);
+/// The same for a command line that contradicts itself, or another code.
+int fail_usage(const std::string& text);
+int fail_as(const verbena::Error& error, int code);
+/// Whether -j was given: what fails before a command has read its options has to know as well.
+void tell_errors_as_json(bool json) noexcept;
 
 }  // namespace cli

@@ -259,8 +259,8 @@ Result<Model> load_model(std::string_view name_or_path) {
       Error failure;
       failure.kind = ErrorKind::io;
       failure.by.file = path;
-      failure.text = fmt::format("{}: the model cannot be read: {}", path,
-                                 error ? error.message() : std::string{std::strerror(errno)});
+      failure.errno_value = error ? error.value() : errno;
+      failure.text = fmt::format("{}: the model cannot be read: {}", path, std::strerror(failure.errno_value));
       return Failure(std::move(failure));
     }
     if (size > yaml::Limits{}.bytes)

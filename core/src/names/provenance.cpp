@@ -49,7 +49,8 @@ std::string_view name(Severity value) noexcept {
 std::string to_string(const Provenance& provenance) {
   std::string line{in_words(provenance.set_by)};
   auto out = std::back_inserter(line);
-  if (!provenance.rule.empty()) fmt::format_to(out, " {}", provenance.rule);
+  if (!provenance.rule.empty())
+    fmt::format_to(out, "{} {}", provenance.set_by == SetBy::site ? " over rule" : "", provenance.rule);
   if (!provenance.file.empty() && provenance.line > 0) {
     fmt::format_to(out, " [{}:{}]", provenance.file, provenance.line);
   } else if (!provenance.file.empty()) {

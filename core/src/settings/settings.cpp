@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -73,7 +75,11 @@ Failure bad_setting(std::string text, std::string file = {}, int line = 0) {
 }
 
 std::string refusal(const Known& known, std::string_view value) {
-  return fmt::format("'{}' is no value for {}; allowed are {}", value, known.key, known.help);
+  const std::size_t colon = known.help.find(": ");
+  if (colon == std::string_view::npos)
+    return fmt::format("'{}' is no value for {}; allowed are {}", value, known.key, known.help);
+  return fmt::format("'{}' is no value for {}; allowed are {} ({})", value, known.key, known.help.substr(0, colon),
+                     known.help.substr(colon + 2));
 }
 
 /// The site file in two levels: `fit: {beyond_declared: forbid}`.
@@ -92,7 +98,7 @@ Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
   if (size > 0) text << stream.rdbuf();
-  if (!stream || !text) return bad_setting(fmt::format("{}: cannot be read", path), path);
+  if (!stream || !text) return bad_setting(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)), path);
   const auto root = yaml::parse(text.str(), path);
   if (!root) return bad_setting(to_string(root.error()), path, root.error().line);
   if (root->kind == yaml::Node::Kind::null) return {};

@@ -37,6 +37,12 @@ TEST(Text, AnAdjustmentNamesFieldNumbersRulePlaceReasonAndSource) {
             "E810 takes at most 101 bytes inline — kernel hw/irdma/icrdma_hw.c");
 }
 
+TEST(Text, ASettingOfASiteStandsOverTheRuleThatItKeepsFromLoosening) {
+  Provenance by = inline_rule();
+  by.set_by = SetBy::site;
+  EXPECT_THAT(to_string(by), testing::StartsWith("a setting of this site over rule irdma-gen2-inline-101 [builtin:"));
+}
+
 TEST(Text, ARefusalNamesTheAttributeAndNotOnlyItsErrno) {
   Error error;
   error.kind = ErrorKind::limit;
