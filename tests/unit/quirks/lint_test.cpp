@@ -57,7 +57,7 @@ TEST(Lint, FindsARuleThatWouldLoosenWithoutSayingWhatItReplaces) {
     return lint({default_layers("", true).front(), layer(LayerKind::etc, table({rule("site", rest)}))});
   };
   const auto loosens = Contains(says(FindingLevel::warning, "without 'replaces' it does not"));
-  EXPECT_THAT(site("on: cq, limit: {cqe: {max: 99999999}}"), loosens);
+  EXPECT_THAT(site("on: cq, limit: {cqe: {max: 99999999}}, match: {part_id: 0x1592}"), loosens);
   EXPECT_THAT(site("on: qp, feature: {xrc: native}"), loosens);
   EXPECT_THAT(site("on: cq, limit: {cqe: {max: 100}}"), Not(loosens));
   EXPECT_THAT(site("on: qp, limit: {max_inline_data: {max: 220}}, match: {part_id: 0x1592}, "
