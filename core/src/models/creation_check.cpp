@@ -137,9 +137,9 @@ bool is_one_of(std::string_view word, std::string_view words) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-class Checker {
+class CreationChecker {
 public:
-  explicit Checker(Reporter& report) : report_(report) {}
+  explicit CreationChecker(Reporter& report) : report_(report) {}
 
   void part(const Node& node, std::string_view part, const std::string& where) {
     if (!is_map(node, where)) return;
@@ -270,7 +270,7 @@ constexpr auto kPublicKeys = [] {
 }  // namespace
 
 void check_creation(const Node& node, Reporter& report) {
-  Checker(report).part(node, "creation", "creation");
+  CreationChecker(report).part(node, "creation", "creation");
 }
 
 void check_faults(const Node& node, Reporter& report) {

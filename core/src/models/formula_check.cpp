@@ -27,9 +27,10 @@ bool in_word(char c) noexcept {
 }
 
 /// Reads as far as the formula holds; the first fault ends it.
-class Checker {
+class FormulaChecker {
 public:
-  Checker(std::string_view text, std::span<const std::string_view> names) : whole_(text), text_(text), names_(names) {}
+  FormulaChecker(std::string_view text, std::span<const std::string_view> names)
+      : whole_(text), text_(text), names_(names) {}
 
   std::string fault() {
     choice();
@@ -137,7 +138,7 @@ private:
 }  // namespace
 
 std::string formula_fault(std::string_view formula, std::span<const std::string_view> names) {
-  return Checker(formula, names).fault();
+  return FormulaChecker(formula, names).fault();
 }
 
 }  // namespace verbena::models
