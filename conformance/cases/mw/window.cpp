@@ -51,6 +51,9 @@ void Window::bound(std::size_t begin, std::size_t length, unsigned access) {
 void Window::bound2(std::uint32_t rkey, std::size_t begin, std::size_t length, unsigned access) {
   c.need(c.accepted(bind2(rkey, begin, length, access), "posting a type 2 bind"));
   c.need(c.completed(next(c, loop.b().send_cq.raw()), IBV_WC_SUCCESS, "a type 2 bind"));
+  // No call writes the structure, and the next bind finds the window by the key in it: rdma-core providers/rxe/rxe.c
+  // wr_bind_mw.
+  mw->rkey = rkey;
 }
 
 bool Window::bind_denied(int posted, std::string_view what) {
