@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cases/bodies.hpp"
 #include "fake_ground.hpp"
 #include "report/file.hpp"
 #include "report/run_json.hpp"
+#include "runner/worker.hpp"
 
 namespace conform::testing {
 namespace {
@@ -121,6 +123,22 @@ TEST_F(Conform, ADeviceThatRefusesEveryOptionalVerbIsRed) {
   EXPECT_TRUE(run->red);
   EXPECT_EQ(run->cases[0].raw.verdict, Verdict::misdeclares);
   EXPECT_THAT(run->why_red, Contains(HasSubstr("srq.create.works (raw): misdeclares")));
+}
+
+TEST_F(Conform, TheShippedCasesAreRedOnADeviceThatRefusesEveryOptionalVerb) {
+  for (const char* verb : {"create_srq", "alloc_mw", "create_cq_ex", "create_qp_ex", "resize_cq", "create_ah"})
+    nic->next_errors[verb] = std::deque<int>(100000, EOPNOTSUPP);
+  const LoadedList shipped = read_list(built_in_texts());
+  const std::vector<Body> bodies = all_bodies();
+  options.become = [&](int channel) { return work(channel, channel, ground, bodies); };
+  options.globs = {"srq.create.*", "mw.alloc.*"};
+  const auto run = run_suite(shipped.list, ground, options, nullptr);
+  ASSERT_TRUE(run) << to_string(run.error());
+  EXPECT_TRUE(run->red);
+  const auto misdeclared = std::count_if(run->cases.begin(), run->cases.end(), [](const CaseResult& result) {
+    return result.raw.verdict == Verdict::misdeclares && result.raw.red;
+  });
+  EXPECT_GE(misdeclared, 4);
 }
 
 TEST_F(Conform, AStaleExpectationIsRedByItsName) {
