@@ -67,6 +67,11 @@ with tempfile.TemporaryDirectory() as scratch:
         ("error", 2, "dump --trial --nic e810-roce"),
     ]
     failed, used = 0, {"ping"}  # what ping prints needs a device
+    suite = subprocess.run([command, "conform", "--list"], capture_output=True, check=False).returncode == 0
+    if suite:
+        cases.append(("conform-list", 0, "conform --list"))
+    else:
+        used.add("conform-list")  # this build has no conformance suite
     for schema, code, arguments, *more in cases:
         used.add(schema)
         environment = {**os.environ, **(more[0] if more else {})}
