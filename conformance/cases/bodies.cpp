@@ -55,6 +55,10 @@ std::vector<Body> all_bodies() {
            data_rdma_bodies(),  //
            data_sges_bodies(),  //
            data_sizes_bodies(),  //
+           error_fabric_bodies(),  //
+           error_flushes_bodies(),  //
+           error_keys_bodies(),  //
+           error_waits_bodies(),  //
            address_gid_bodies(),  //
            address_path_bodies(),  //
        }) {

@@ -67,6 +67,11 @@ Bodies data_posting_bodies();
 Bodies data_rdma_bodies();
 Bodies data_sges_bodies();
 Bodies data_sizes_bodies();
+// error
+Bodies error_fabric_bodies();
+Bodies error_flushes_bodies();
+Bodies error_keys_bodies();
+Bodies error_waits_bodies();
 // address
 Bodies address_gid_bodies();
 Bodies address_path_bodies();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "verbena/device_id.hpp"
 
@@ -129,6 +130,34 @@ bool untouched(Case& c, const std::uint8_t* at, std::size_t length, std::uint8_t
 
 std::size_t head_of(verbena::QpType type) noexcept {
   return type == verbena::QpType::ud ? kGrhBytes : 0;
+}
+
+bool fails(Case& c, const std::optional<ibv_wc>& wc, std::string_view what,
+           std::initializer_list<ibv_wc_status> statuses) {
+  if (statuses.size() != 0) {
+    if (wc && std::find(statuses.begin(), statuses.end(), wc->status) != statuses.end()) return true;
+    return c.completed(wc, *statuses.begin(), what);
+  }
+  if (wc && wc->status != IBV_WC_SUCCESS) return true;
+  Finding found;
+  found.seen = wc ? Seen::completion : Seen::no_completion;
+  if (wc) found.status = "SUCCESS";
+  found.text = std::string(what) + (wc ? " completed with SUCCESS" : " did not complete") + " and was to fail";
+  c.finding(std::move(found));
+  return false;
+}
+
+SendWork failing_work(const Case& c, Loop& loop, std::uint64_t wr_id, unsigned flags) {
+  End& from = loop.a();
+  SendWork work{.wr_id = wr_id, .sges = {from.sge(0, 8)}, .flags = flags};
+  if (iwarp(c)) {
+    work.sges[0].lkey = unknown_key(work.sges[0].lkey);
+  } else {
+    work.opcode = IBV_WR_RDMA_WRITE;
+    work.remote = loop.b().remote(0);
+    work.rkey = unknown_key(loop.b().rkey());
+  }
+  return work;
 }
 
 bool reaches(Case& c, ibv_qp* qp, ibv_qp_state state, std::string_view what) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -52,6 +54,13 @@ bool same_bytes(Case& c, const std::uint8_t* is, const std::uint8_t* must, std::
 bool untouched(Case& c, const std::uint8_t* at, std::size_t length, std::uint8_t value, std::string_view what);
 /// Bytes of a Loop's memory in which a message begins: behind the GRH for UD.
 std::size_t head_of(verbena::QpType type) noexcept;
+/// A completion in error: with one of `statuses`, or with any where none is named. Else a finding.
+bool fails(Case& c, const std::optional<ibv_wc>& wc, std::string_view what,
+           std::initializer_list<ibv_wc_status> statuses = {});
+/// What fails on this device when it is carried out: a write with a key that nobody has, or where a peer's refusal
+/// names no cause (iWARP), a send of memory without a key. It is always taken when it is posted in a list behind
+/// others.
+SendWork failing_work(const Case& c, Loop& loop, std::uint64_t wr_id, unsigned flags = IBV_SEND_SIGNALED);
 /// Waits until the queue pair is in the state, as long as a completion may take; else a finding.
 bool reaches(Case& c, ibv_qp* qp, ibv_qp_state state, std::string_view what);
 
