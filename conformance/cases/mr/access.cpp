@@ -140,7 +140,8 @@ void local_write_guards_read(Case& c) {
 // Registration alone.
 
 struct Page {
-  explicit Page(Case& of) : c(of), pd(of.made(of.way().pd(), "ibv_alloc_pd")), memory(4096, of.verbs().page_size()) {}
+  explicit Page(Case& of)
+      : c(of), pd(of.made(of.way().pd(), "ibv_alloc_pd")), memory(of.verbs().page_size(), of.verbs().page_size()) {}
   Object<ibv_mr> region(unsigned access) {
     return c.way().mr(pd.raw(), {.address = memory.data(), .length = memory.size(), .access = access});
   }

@@ -194,7 +194,7 @@ void relaxed_shows_data(Case& c) {
 
 void relaxed_optional(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
-  const Memory memory(4096, c.verbs().page_size());
+  const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   c.accepted(c.way().mr(pd.raw(), {.address = memory.data(),
                                    .length = memory.size(),
                                    .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING}),

@@ -52,7 +52,7 @@ void implicit_covers_all(Case& c) {
           loop.a().pd.raw(),
           {.address = nullptr, .length = ~std::size_t{0}, .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND}),
       "ibv_reg_mr of the whole address space on demand");
-  Memory later(4096, c.verbs().page_size());
+  Memory later(c.verbs().page_size(), c.verbs().page_size());
   later.fill(5);
   c.need(c.accepted(loop.receive(loop.b(), 1, 0, 500), "ibv_post_recv"));
   c.need(c.accepted(send_of(loop, loop.a(), later.address() + 3, 500, all->lkey), "a send of later memory"));
@@ -91,7 +91,7 @@ void ops_as_declared(Case& c) {
 
 void native(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
-  const Memory memory(4096, c.verbs().page_size());
+  const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   const Object<ibv_mr> mr = c.way().mr(
       pd.raw(),
       {.address = memory.data(), .length = memory.size(), .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND});

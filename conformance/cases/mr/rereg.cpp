@@ -168,7 +168,7 @@ void failed_still_released(Case& c) {
 void native(Case& c) {
   const verbena::Support support = c.contract().feature(verbena::Feature::rereg_mr).support;
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
-  const Memory memory(4096, c.verbs().page_size());
+  const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   Object<ibv_mr> mr =
       c.made(c.way().mr(pd.raw(), {.address = memory.data(), .length = memory.size(), .access = kRead}), "ibv_reg_mr");
   const int code = rereg(c, mr.raw(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kWrite);

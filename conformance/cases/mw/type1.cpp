@@ -142,7 +142,7 @@ void wrong_type(Case& c) {
   shape.type = c.qp_types().front();
   shape.send_cq = cq.raw();
   const Object<ibv_qp> qp = c.made(c.way().qp(pd.raw(), shape), "ibv_create_qp");
-  const Memory memory(4096, c.verbs().page_size());
+  const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   const Object<ibv_mr> mr = c.made(
       c.way().mr(pd.raw(), {.address = memory.data(), .length = memory.size(), .access = kBindable}), "ibv_reg_mr");
   const Object<ibv_mw> mw = c.made(c.way().mw(pd.raw(), IBV_MW_TYPE_2), "ibv_alloc_mw of type 2");
@@ -157,7 +157,7 @@ void wrong_type(Case& c) {
 void other_pd(Case& c) {
   Window window(c, IBV_MW_TYPE_1);
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
-  const Memory memory(4096, c.verbs().page_size());
+  const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   const Object<ibv_mr> mr = c.made(
       c.way().mr(pd.raw(), {.address = memory.data(), .length = memory.size(), .access = kBindable}), "ibv_reg_mr");
   ibv_mw_bind bind{};

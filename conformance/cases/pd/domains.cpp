@@ -56,7 +56,7 @@ void stands_for_pd(Case& c) {
   ibv_parent_domain_init_attr attr{};
   attr.pd = pd.raw();
   const Object<ibv_pd> parent = c.made(parent_domain(c, attr), "ibv_alloc_parent_domain");
-  const Memory memory(4096, c.verbs().page_size());
+  const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   const Object<ibv_mr> mr =
       c.made(c.way().mr(pd.raw(), {.address = memory.data(), .length = memory.size()}), "ibv_reg_mr of the domain");
   LoopShape shape{.type = verbena::QpType::rc};
