@@ -10,7 +10,8 @@ std::string one_title(const Identity& id, Substrate substrate) {
   if (substrate == Substrate::emulated) return "model of " + id.model.value_or(id.name);
   std::string text = id.driver.empty() ? id.name : id.driver;
   if (!id.part.empty()) text += ' ' + id.part;
-  if (!id.firmware.empty()) text += ", firmware " + id.firmware;
+  // A driver without firmware says 0.0.0.
+  if (id.firmware.find_first_not_of("0.") != std::string::npos) text += ", firmware " + id.firmware;
   if (!id.kernel.empty()) text += ", kernel " + id.kernel;
   return text;
 }

@@ -117,6 +117,11 @@ class RunPage(Page):
         self.becomes(OPENED, None)
         browser.press("/", "Escape")
         self.becomes(ROWS, [])
+        browser.press(*"violates missing")
+        self.becomes(ROWS, [])
+        browser.open(page("red"))
+        browser.press("/", *"violates missing")
+        self.becomes(ROWS, [case["id"] for case in run("red")["cases"] if case["raw"]["verdict"] == "violates"])
         browser.press(*"no such case")
         self.assertIn("No case matches", shown(".grid"))
 

@@ -2,7 +2,7 @@
 
 const run = data.run;
 const areas = [...new Set(run.cases.map(c => c.area))].sort(areaOrder);
-const open = new Set();
+const open = new Set(areas.length === 1 ? areas : []);
 // A case that ran twice is there twice: it makes the run red, and both are shown.
 const byKey = new Map();
 for (const c of run.cases) {

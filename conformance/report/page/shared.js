@@ -66,7 +66,7 @@ function badge(column) {
   const [sign, tone] = VERDICTS[column.verdict];
   return el('span', {class: `badge ${column.red ? 'bad heavy' : tone}`, title: VERDICTS[column.verdict][2]},
     el('span', {'aria-hidden': 'true'}, sign), column.verdict + (column.rate ? ` ${column.rate}` : ''),
-    tableWord(column) && `· ${tableWord(column)}`);
+    tableWord(column) && `\u00a0· ${tableWord(column)}`);
 }
 
 // {verdict: how often}, worst first.
@@ -97,7 +97,7 @@ function haystack(c) {
     const words = [c.id, c.says, c.area, c.impact, ...(c.covers || [])];
     for (const side of Object.keys(SIDES)) {
       const column = c[side];
-      words.push(column.reason, column.rate, ...(column.expectations || []), ...(column.notes || []));
+      words.push(column.verdict, tableWord(column), column.reason, column.rate, ...(column.expectations || []), ...(column.notes || []));
       for (const f of column.findings || []) words.push(f.requirement, f.seen, f.errno, f.status, f.state, f.text);
       for (const a of column.adjustments || []) words.push(a.field, a.kind, a.rule, a.reason);
     }

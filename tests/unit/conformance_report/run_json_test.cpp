@@ -146,6 +146,10 @@ TEST(Red, IsWhatTheDocumentationSays) {
 TEST(Title, AnEmulatedNicIsAModelOfOne) {
   conform::Run run = small_run();
   EXPECT_EQ(title(run), "rxe, kernel 6.12.117");
+  run.device.firmware = "0.0.0";
+  EXPECT_EQ(title(run), "rxe, kernel 6.12.117");
+  run.device.firmware = "1.70";
+  EXPECT_EQ(title(run), "rxe, firmware 1.70, kernel 6.12.117");
   run.substrate = Substrate::emulated;
   run.device.model = "e810-roce";
   EXPECT_EQ(title(run), "model of e810-roce");
