@@ -8,7 +8,7 @@ namespace conform {
 Window::Window(Case& of_case, ibv_mw_type type, unsigned access)
     : c(of_case),
       loop(c, open_to_all(c)),
-      of(target(c, loop.b(), {.pages = 2, .offset = 256, .length = 4096, .access = access})),
+      of(target(c, loop.b(), {.pages = 2, .offset = 256, .length = 0x800, .access = access})),
       mw(c.made(loop.b().way->mw(loop.b().pd.raw(), type), "ibv_alloc_mw")) {
   loop.a().memory->fill(61);
 }
