@@ -61,6 +61,26 @@ std::vector<Body> all_bodies() {
            error_waits_bodies(),  //
            address_gid_bodies(),  //
            address_path_bodies(),  //
+           pd_bodies(),          //
+           device_absent_verbs_bodies(),  //
+           device_objects_bodies(),  //
+           port_gid_bodies(),  //
+           port_query_bodies(),  //
+           pd_domain_bodies(),  //
+           mr_range_bodies(),  //
+           mr_register_bodies(),  //
+           qp_contract_bodies(),  //
+           qp_lifetime_bodies(),  //
+           qp_create_bodies(),  //
+           qp_moves_bodies(),  //
+           qp_limits_bodies(),  //
+           event_object_bodies(),  //
+           event_port_bodies(),  //
+           thread_objects_bodies(),  //
+           thread_traffic_bodies(),  //
+           srq_create_bodies(),  //
+           srq_limit_bodies(),  //
+           srq_receive_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

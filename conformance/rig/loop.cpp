@@ -118,6 +118,8 @@ void Loop::make(End& end, bool second) {
   QpShape qp;
   qp.type = shape_.type;
   qp.cap = shape_.cap;
+  // Beside a shared receive queue these count for nothing, and Verbena says so each time they are asked for.
+  if (end.srq && end.way->through_verbena()) qp.cap.max_recv_wr = qp.cap.max_recv_sge = 0;
   qp.send_cq = end.send_cq.raw();
   qp.recv_cq = end.recv_cq.raw();
   qp.srq = end.srq.raw();
