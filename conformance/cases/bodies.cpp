@@ -12,8 +12,8 @@ std::vector<Body> all_bodies() {
            device_query_bodies(),  //
            port_gid_bodies(),  //
            port_query_bodies(),  //
-           pd_domain_bodies(),  //
            pd_bodies(),  //
+           pd_domain_bodies(),  //
            mr_access_bodies(),  //
            mr_bounds_bodies(),  //
            mr_dereg_bodies(),  //
@@ -35,6 +35,11 @@ std::vector<Body> all_bodies() {
            srq_limit_bodies(),  //
            srq_receive_bodies(),  //
            ah_bodies(),  //
+           qp_contract_bodies(),  //
+           qp_create_bodies(),  //
+           qp_lifetime_bodies(),  //
+           qp_limits_bodies(),  //
+           qp_moves_bodies(),  //
            state_attributes_bodies(),  //
            state_attributes_taken_bodies(),  //
            state_drained_bodies(),  //
@@ -59,28 +64,14 @@ std::vector<Body> all_bodies() {
            error_flushes_bodies(),  //
            error_keys_bodies(),  //
            error_waits_bodies(),  //
-           address_gid_bodies(),  //
-           address_path_bodies(),  //
-           pd_bodies(),          //
-           device_absent_verbs_bodies(),  //
-           device_objects_bodies(),  //
-           port_gid_bodies(),  //
-           port_query_bodies(),  //
-           pd_domain_bodies(),  //
-           mr_range_bodies(),  //
-           mr_register_bodies(),  //
-           qp_contract_bodies(),  //
-           qp_lifetime_bodies(),  //
-           qp_create_bodies(),  //
-           qp_moves_bodies(),  //
-           qp_limits_bodies(),  //
            event_object_bodies(),  //
            event_port_bodies(),  //
+           address_gid_bodies(),  //
+           address_path_bodies(),  //
            thread_objects_bodies(),  //
            thread_traffic_bodies(),  //
-           srq_create_bodies(),  //
-           srq_limit_bodies(),  //
-           srq_receive_bodies(),  //
+           scale_exit_bodies(),  //
+           scale_many_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

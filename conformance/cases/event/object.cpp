@@ -126,8 +126,9 @@ void access_err(Case& c) {
   wr.num_sge = 1;
   wr.opcode = IBV_WR_RDMA_WRITE;
   wr.send_flags = IBV_SEND_SIGNALED;
-  wr.wr.rdma = {loop.b().remote(0), loop.b().rkey() ^ 0xffffff00U};
-  c.need(c.accepted(loop.post(loop.a(), wr), "ibv_post_send of a WRITE with a wrong key"));
+  // A key that is known, and bytes behind its region: some look no further where the key itself is not.
+  wr.wr.rdma = {loop.b().remote(loop.b().memory->size()), loop.b().rkey()};
+  c.need(c.accepted(loop.post(loop.a(), wr), "ibv_post_send of a WRITE behind the region"));
   next(c, loop.a().send_cq.raw());
   c.holds(events.next(IBV_EVENT_QP_ACCESS_ERR, loop.b().qp.raw()), Seen::no_event,
           "a remote access error raised no IBV_EVENT_QP_ACCESS_ERR for the responder");
