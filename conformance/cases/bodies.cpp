@@ -72,6 +72,10 @@ std::vector<Body> all_bodies() {
            thread_traffic_bodies(),  //
            scale_exit_bodies(),  //
            scale_many_bodies(),  //
+           iwarp_connection_bodies(),  //
+           iwarp_ends_bodies(),  //
+           multicast_attach_bodies(),  //
+           pair_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -90,6 +90,13 @@ Bodies thread_traffic_bodies();
 // scale
 Bodies scale_exit_bodies();
 Bodies scale_many_bodies();
+// iwarp
+Bodies iwarp_connection_bodies();
+Bodies iwarp_ends_bodies();
+// multicast
+Bodies multicast_attach_bodies();
+// pair
+Bodies pair_bodies();
 
 /// Every body, in the order of the areas.
 std::vector<Body> all_bodies();
