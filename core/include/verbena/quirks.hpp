@@ -101,14 +101,14 @@ struct TableText {
 
 struct LayerSource {
   LayerKind kind = LayerKind::builtin;
-  std::string path;                 ///< a directory of *.yaml in name order, or one file; shown in reports
-  std::vector<TableText> texts;     ///< used in place of `path` when not empty
+  std::string path;  ///< a directory of *.yaml in name order, or one file; shown in reports
+  std::vector<TableText> texts;  ///< used in place of `path` when not empty
 };
 
 struct QuirkOptions {
   std::vector<LayerSource> layers;  ///< lowest first; see default_layers()
-  bool strict = false;              ///< a layer that cannot be loaded is an error, not a dropped layer
-  bool privileged = false;          ///< refuse files that others can write
+  bool strict = false;  ///< a layer that cannot be loaded is an error, not a dropped layer
+  bool privileged = false;  ///< refuse files that others can write
   const QuirkSet* last_good = nullptr;  ///< at a reload: a layer that fails keeps its rules of this set
 };
 

@@ -60,8 +60,8 @@ struct QpRequest {
   QpType type = QpType::rc;
   SendOps ops = SendOps::all();
   Wish max_send_wr{1}, max_recv_wr{1}, max_send_sge{1}, max_recv_sge{1}, max_inline_data{0};
-  /// Receives come from an SRQ, and verbs ignores the receive numbers then (man ibv_create_qp): one with a floor above 0
-  /// or under `require` is refused, another is granted as 0 with an adjustment. A wish of 1 with nothing else said is
+  /// Receives come from an SRQ, and verbs ignores the receive numbers then (man ibv_create_qp): one with a floor above
+  /// 0 or under `require` is refused, another is granted as 0 with an adjustment. A wish of 1 with nothing else said is
   /// what stands here where nobody set it, and counts as nothing asked.
   bool srq = false;
   bool sq_sig_all = false;
@@ -72,8 +72,8 @@ struct QpRequest {
   /// write (a GPU's), and for callers that watch the buffer. Refused by `in_place_data` where a driver leaves
   /// small messages in the completion, to be copied when it is polled, and cannot be told not to.
   bool in_place = false;
-  Policy policy = Policy::prefer;               ///< for every number that names none of its own
-  Policy substitutes = Policy::require;         ///< for substitutes that change ordering, atomicity or completions
+  Policy policy = Policy::prefer;  ///< for every number that names none of its own
+  Policy substitutes = Policy::require;  ///< for substitutes that change ordering, atomicity or completions
   std::array<Competitor, 3> give_way{Competitor::inline_data, Competitor::depth, Competitor::sges};
 
   friend bool operator==(const QpRequest&, const QpRequest&) = default;
@@ -82,7 +82,7 @@ struct QpRequest {
 struct CqRequest {
   Wish cqe{1};
   std::uint32_t comp_vector = 0;
-  std::uint64_t wc_flags = 0;        ///< IBV_WC_EX_*; 0: a plain CQ
+  std::uint64_t wc_flags = 0;  ///< IBV_WC_EX_*; 0: a plain CQ
   bool single_threaded = false;
   bool ignore_overrun = false;
   Policy policy = Policy::prefer;
@@ -104,8 +104,8 @@ struct SrqRequest {
 enum class MemoryKind : std::uint8_t { host, device };
 
 struct MrRequest {
-  std::uint64_t length = 0;             ///< bytes; 0 is refused by name
-  std::uint32_t access = 0;             ///< IBV_ACCESS_*
+  std::uint64_t length = 0;  ///< bytes; 0 is refused by name
+  std::uint32_t access = 0;  ///< IBV_ACCESS_*
   MemoryKind kind = MemoryKind::host;
   std::optional<std::uint64_t> iova{};
   /// For access flags that permit what the device has not (atomics, windows, FLUSH): `require` refuses them, the others

@@ -39,10 +39,10 @@ struct Error {
   /// wish and as the floor, it is granted; empty where no value of this field alone would be, and the text then says
   /// which other must change, and to what.
   std::optional<std::uint64_t> allowed{};
-  Provenance by{};                        ///< who set the limit
-  int errno_value = 0;                    ///< positive errno as the driver gave it, 0 when there is none
-  std::uint32_t vendor_code = 0;          ///< vendor syndrome, 0 when there is none
-  std::string text{};                      ///< one or two sentences: what happened, and what to do about it
+  Provenance by{};  ///< who set the limit
+  int errno_value = 0;  ///< positive errno as the driver gave it, 0 when there is none
+  std::uint32_t vendor_code = 0;  ///< vendor syndrome, 0 when there is none
+  std::string text{};  ///< one or two sentences: what happened, and what to do about it
 
   friend bool operator==(const Error&, const Error&) = default;
 };

@@ -147,7 +147,7 @@ VERBENA_API int verbena_fit_qp_ex(const struct verbena_contract* contract, struc
 struct verbena_cq_options {
   size_t size;
   uint32_t at_least; /**< floor; 0: an eighth of the wish */
-  int policy;        /**< enum verbena_policy */
+  int policy; /**< enum verbena_policy */
 };
 
 /** Fits the depth of a completion queue: afterwards *cqe is what must be passed to ibv_create_cq. */
@@ -157,7 +157,7 @@ VERBENA_API int verbena_fit_cq(const struct verbena_contract* contract, uint32_t
 struct verbena_srq_options {
   size_t size;
   const struct ibv_srq_attr* at_least; /**< floors of max_wr and max_sge; NULL: as for a QP */
-  int policy;                          /**< enum verbena_policy */
+  int policy; /**< enum verbena_policy */
 };
 
 /** Fits attr->attr: afterwards it holds what must be passed to ibv_create_srq. An srq_limit above the depth that is
@@ -172,7 +172,7 @@ struct verbena_field {
   const char* name;
   uint64_t asked;
   uint64_t granted; /**< what the caller can count on */
-  uint64_t passed;  /**< what goes to create; above `granted` where the driver keeps slots for itself */
+  uint64_t passed; /**< what goes to create; above `granted` where the driver keeps slots for itself */
 };
 
 /** One change, and why. Strings are empty, never NULL. */
@@ -181,21 +181,21 @@ struct verbena_adjustment {
   const char* field;
   uint64_t asked;
   uint64_t granted;
-  const char* kind;   /**< `reduced`, `raised`, `substituted`, `beyond_declared` */
+  const char* kind; /**< `reduced`, `raised`, `substituted`, `beyond_declared` */
   const char* set_by; /**< `declared`, `probed`, `rule`, `formula`, `site`, `request` */
-  const char* rule;   /**< id, empty when no rule is behind it */
+  const char* rule; /**< id, empty when no rule is behind it */
   const char* reason;
   const char* source; /**< where the fact is established */
-  const char* file;   /**< the table, `builtin:irdma.yaml`; empty without a rule */
-  int line;           /**< from 1; 0 without a file */
+  const char* file; /**< the table, `builtin:irdma.yaml`; empty without a rule */
+  int line; /**< from 1; 0 without a file */
 };
 
 /** Why a call failed. Strings are empty, never NULL. */
 struct verbena_error {
   size_t size;
-  int status;        /**< enum verbena_status */
+  int status; /**< enum verbena_status */
   const char* field; /**< the attribute at fault, empty when none is */
-  int has_asked;     /**< not 0: `asked` holds a number */
+  int has_asked; /**< not 0: `asked` holds a number */
   int has_allowed;
   uint64_t asked;
   uint64_t allowed; /**< the nearest value that would have been accepted */
@@ -249,11 +249,11 @@ VERBENA_API const char* verbena_behaviour_of(const struct verbena_contract* cont
 /** What can be asked of one number. */
 struct verbena_limit {
   size_t size;
-  uint64_t min;          /**< smallest number that may be passed */
-  uint64_t max;          /**< largest; meaningful when `known` */
-  uint64_t grant;        /**< largest that can be granted, by this number's own bounds; rings may allow less */
-  int known;             /**< 0: nobody gives an upper bound */
-  int has_declared;      /**< not 0: `declared` holds what the device says of itself */
+  uint64_t min; /**< smallest number that may be passed */
+  uint64_t max; /**< largest; meaningful when `known` */
+  uint64_t grant; /**< largest that can be granted, by this number's own bounds; rings may allow less */
+  int known; /**< 0: nobody gives an upper bound */
+  int has_declared; /**< not 0: `declared` holds what the device says of itself */
   uint64_t declared;
   const char* max_set_by;
   const char* max_rule;
