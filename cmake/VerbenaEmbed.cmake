@@ -9,7 +9,7 @@ set(VERBENA_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/embed_files.cmake")
 function(verbena_embed_source variable)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAMESPACE;HEADER;TYPE;FUNCTION" "FILES")
   file(GLOB files CONFIGURE_DEPENDS ${arg_FILES})
-  list(SORT files)
+  list(SORT files COMPARE FILE_BASENAME)
   set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded/${arg_FUNCTION}.cpp")
   # The list of names is a dependency too, or a file that is removed would stay in.
   set(names "${CMAKE_CURRENT_BINARY_DIR}/embedded/${arg_FUNCTION}.txt")

@@ -324,7 +324,12 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
       if (j < i) check_pair(rules[j], rule, findings);
       shadowed |= check_shadowed(rule, rules[j], findings);
     }
-    if (!shadowed) check_loosening(rule, known, findings);
+    // One that takes the place of a rule by its id has named what it replaces.
+    const bool takes_place = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.level == FindingLevel::note && finding.rule == rule.summary.id && finding.line == rule.at.line &&
+             finding.text.starts_with("replaces the rule of the same id");
+    });
+    if (!shadowed && !takes_place) check_loosening(rule, known, findings);
   }
   check_models(known, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {

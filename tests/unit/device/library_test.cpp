@@ -93,7 +93,7 @@ TEST_F(LibraryOverFake, ABrokenSiteLayerIsDroppedWithAWarningThatNamesThePlace) 
   EXPECT_EQ(library->quirks()->rules().size(), 1U);
   ASSERT_EQ(log.size(), 1U);
   EXPECT_EQ(log[0].level, LogLevel::warn);
-  EXPECT_THAT(log[0].text, AllOf(HasSubstr("not in force"), HasSubstr("site.yaml:3:"), HasSubstr("'rules'")));
+  EXPECT_THAT(log[0].text, AllOf(HasSubstr("left out whole"), HasSubstr("site.yaml:3:"), HasSubstr("'rules'")));
 }
 
 TEST_F(LibraryOverFake, StrictMakesThatAFailureToStart) {
