@@ -18,8 +18,8 @@ namespace {
 using verbena::Cap;
 using verbena::Field;
 
-/// The deepest queue that a case asks for: 128 MiB at 128 bytes a receive.
-constexpr std::uint64_t kMostReceives = 1U << 20;
+/// The deepest queue that a case asks for: 32 MiB at 128 bytes a receive.
+constexpr std::uint64_t kMostReceives = 1U << 18;
 
 /// Posts `count` receives of `sges` SGEs each, in lists; how many were taken.
 std::uint32_t post_many(const Pool& pool, std::uint32_t count, std::uint32_t sges = 1) {
