@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -110,10 +112,15 @@ void rnr_waits_for_receive(Case& c) {
   same_bytes(c, loop.b().data(), loop.a().data(), kBytes, "a send that waited for a receive");
 }
 
-void rnr_fails(Case& c, const LoopShape& shape, const std::string& what) {
+/// How long it took to fail.
+double rnr_fails(Case& c, const LoopShape& shape, const std::string& what) {
   Loop loop(c, shape);
+  const auto begun = Clock::now();
   c.need(c.accepted(loop.send(loop.a(), 2, 0, kBytes), "ibv_post_send"));
-  fails(c, next(c, loop.a().send_cq.raw()), what, {IBV_WC_RNR_RETRY_EXC_ERR});
+  const auto wc = next(c, loop.a().send_cq.raw());
+  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
+  c.need(fails(c, wc, what, {IBV_WC_RNR_RETRY_EXC_ERR}));
+  return ms;
 }
 
 void rnr_exhausted(Case& c) {
@@ -122,14 +129,16 @@ void rnr_exhausted(Case& c) {
   }
 }
 
-/// At once: the timer of half a second is never waited for.
+/// At once: the longest RNR timer is never waited for. A busy host can make one try slow, and so the best of three
+/// counts.
 void rnr_zero(Case& c) {
-  const auto begun = Clock::now();
-  rnr_fails(c, patient(0, 31), "a send to a peer without a receive, rnr_retry 0");
-  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
-  if (ms >= 491.52) {
-    c.holds(false, Seen::value, "with rnr_retry 0 it took " + std::to_string(ms) + " ms, longer than one RNR timer");
+  constexpr std::uint8_t kCode = 0;  // 655.36 ms
+  const double timer = verbena::duration(verbena::RnrTimerCode{kCode}).count();
+  double best = timer;
+  for (int count = 0; count < 3 && best >= timer; ++count) {
+    best = std::min(best, rnr_fails(c, patient(0, kCode), "a send to a peer without a receive, rnr_retry 0"));
   }
+  c.holds(best < timer, Seen::value, "with rnr_retry 0 each of three sends took longer than one RNR timer");
 }
 
 void rnr_timer_is_least_wait(Case& c) {
