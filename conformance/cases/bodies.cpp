@@ -54,6 +54,7 @@ std::vector<Body> all_bodies() {
            data_contract_bodies(),  //
            data_datagrams_bodies(),  //
            data_inline_bodies(),  //
+           data_largest_bodies(),  //
            data_opcodes_bodies(),  //
            data_ordering_bodies(),  //
            data_posting_bodies(),  //

@@ -67,6 +67,7 @@ Bodies data_carry_bodies();
 Bodies data_contract_bodies();
 Bodies data_datagrams_bodies();
 Bodies data_inline_bodies();
+Bodies data_largest_bodies();
 Bodies data_opcodes_bodies();
 Bodies data_ordering_bodies();
 Bodies data_posting_bodies();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -257,20 +256,6 @@ void ud_above_mtu_no_error(Case& c) {
   ud_above_mtu(c, false);
 }
 
-void max_msg_carried(Case& c) {
-  ibv_port_attr attr{};
-  c.need(c.accepted(c.verbs().query_port(c.context(), c.port(), attr), "ibv_query_port"));
-  const std::size_t length = attr.max_msg_sz;
-  std::optional<Loop> loop;
-  try {
-    loop.emplace(c, LoopShape{.bytes = length + kBehind});
-  } catch (const std::bad_alloc&) {
-    c.blocked("much_memory", "two buffers of max_msg_sz bytes cannot be had");
-  }
-  one_message(c, *loop, opcode_of("write"), length, in_one(length), IBV_SEND_SIGNALED,
-              "a write of max_msg_sz bytes, " + std::to_string(length));
-}
-
 }  // namespace
 
 Bodies data_sizes_bodies() {
@@ -290,7 +275,6 @@ Bodies data_sizes_bodies() {
       {"data.size.ud_up_to_mtu", ud_up_to_mtu},
       {"data.size.ud_above_mtu_not_sent", ud_above_mtu_not_sent},
       {"data.size.ud_above_mtu_no_error", ud_above_mtu_no_error},
-      {"data.size.max_msg_carried", max_msg_carried},
   };
   return kBodies;
 }
