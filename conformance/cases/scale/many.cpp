@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -76,6 +77,26 @@ void one_cq_for_many(Case& c) {
   for (int round = 0; round < 3; ++round) one_each(c, many);
 }
 
+/// 10,000 rounds, or on a slow host as many as 3 seconds hold and 500 at least; fewer are noted.
+class Rounds {
+public:
+  explicit Rounds(Case& c) : case_(c) {}
+  bool more() {
+    if (done_ == 10000) return false;
+    if (done_ >= 500 && std::chrono::steady_clock::now() - begun_ > std::chrono::seconds(3)) {
+      case_.note(std::to_string(done_) + " rounds were all that there was time for");
+      return false;
+    }
+    ++done_;
+    return true;
+  }
+
+private:
+  Case& case_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  int done_ = 0;
+};
+
 void qp_churn(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Object<ibv_cq> cq = c.made(c.way().cq({}), "ibv_create_cq");
@@ -92,7 +113,7 @@ void qp_churn(Case& c) {
   ibv_device_attr after{};
   batch(16);
   c.need(c.accepted(c.verbs().query_device(c.context(), before), "ibv_query_device"));
-  for (int round = 0; round < 10000; ++round) {
+  for (Rounds rounds(c); rounds.more();) {
     Object<ibv_qp> qp = c.made(c.way().qp(pd.raw(), shape), "ibv_create_qp");
     c.need(c.accepted(qp.destroy(), "ibv_destroy_qp"));
   }
@@ -151,7 +172,7 @@ void mr_churn(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Memory memory(4 * std::size_t{c.verbs().page_size()}, c.verbs().page_size());
   const std::string before = pinned(c);
-  for (int round = 0; round < 10000; ++round) {
+  for (Rounds rounds(c); rounds.more();) {
     Object<ibv_mr> mr = c.made(c.way().mr(pd.raw(), {.address = memory.data(), .length = memory.size()}), "ibv_reg_mr");
     c.need(c.accepted(mr.destroy(), "ibv_dereg_mr"));
   }
