@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "cases/address/by.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstring>
 
 namespace conform {
 
 std::vector<ibv_gid_entry> gid_entries(Case& c, const verbena::Device& device, std::uint8_t port) {
+  return gid_entries(c, device.raw(), port);
+}
+
+std::vector<ibv_gid_entry> gid_entries(Case& c, ibv_context* context, std::uint8_t port) {
   ibv_port_attr attr{};
-  c.need(c.accepted(c.verbs().query_port(device.raw(), port, attr), "ibv_query_port"));
+  c.need(c.accepted(c.verbs().query_port(context, port, attr), "ibv_query_port"));
   std::vector<ibv_gid_entry> entries;
   for (int index = 0; index < std::min(attr.gid_tbl_len, 256); ++index) {  // an address vector's index has 8 bits
     ibv_gid_entry entry{};
-    if (c.verbs().query_gid_ex(device.raw(), port, static_cast<std::uint32_t>(index), entry) == 0)
-      entries.push_back(entry);
+    if (c.verbs().query_gid_ex(context, port, static_cast<std::uint32_t>(index), entry) == 0) entries.push_back(entry);
   }
   return entries;
 }
@@ -21,6 +26,11 @@ std::vector<ibv_gid_entry> gid_entries(Case& c, const verbena::Device& device, s
 bool is_ipv4(const ibv_gid& gid) {
   static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::memcmp(gid.raw, kMapped, sizeof kMapped) == 0;
+}
+
+std::string text_of(const ibv_gid& gid) {
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, gid.raw, text, sizeof text);
 }
 
 std::string kind_of(const ibv_gid_entry& entry) {

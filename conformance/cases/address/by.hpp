@@ -10,11 +10,14 @@
 namespace conform {
 
 /// The valid GID entries of one port, as the verbs list them now.
+std::vector<ibv_gid_entry> gid_entries(Case& c, ibv_context* context, std::uint8_t port);
 std::vector<ibv_gid_entry> gid_entries(Case& c, const verbena::Device& device, std::uint8_t port);
 
 /// What sort of address an entry is: entries of one kind reach each other.
 std::string kind_of(const ibv_gid_entry& entry);
 bool is_ipv4(const ibv_gid& gid);
+/// As an IPv6 address.
+std::string text_of(const ibv_gid& gid);
 
 /// The path with these addresses in it.
 PathTo between(PathTo path, const ibv_gid_entry& own, const ibv_gid& peer);

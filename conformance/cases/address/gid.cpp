@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "cases/address/by.hpp"
@@ -178,7 +179,36 @@ void grh_required(Case& c) {
   rtr_refused(c, [](ibv_ah_attr& to) { to.is_global = 0; }, "without GRH", {EINVAL});
 }
 
-/// The receiver's address vector names another of the sender's addresses; of one kind, so that nothing else differs.
+/// An address of the kind of `used` that the network answers for: another of its own port, else of another NIC here.
+ibv_gid another_answered(Case& c, const ibv_gid_entry& used) {
+  const auto fits = [&](const ibv_gid_entry& entry) {
+    return kind_of(entry) == kind_of(used) && std::memcmp(entry.gid.raw, used.gid.raw, sizeof used.gid.raw) != 0;
+  };
+  for (const ibv_gid_entry& entry : gid_entries(c, c.device(), c.port())) {
+    if (fits(entry)) return entry.gid;
+  }
+  int count = 0;
+  const verbena::Made<ibv_device*> list = c.verbs().get_device_list(count);
+  c.need(c.accepted(list ? 0 : list.error, "ibv_get_device_list"));
+  std::optional<ibv_gid> found;
+  for (int index = 0; index < count && !found; ++index) {
+    const verbena::Made<ibv_context> context = c.verbs().open_device(list.handle[index]);
+    if (!context) continue;
+    ibv_device_attr attr{};
+    if (c.verbs().query_device(context.handle, attr) != 0) attr.phys_port_cnt = 0;
+    for (int port = 1; port <= attr.phys_port_cnt && !found; ++port) {
+      for (const ibv_gid_entry& entry : gid_entries(c, context.handle, static_cast<std::uint8_t>(port))) {
+        if (fits(entry)) found = entry.gid;
+      }
+    }
+    c.verbs().close_device(context.handle);
+  }
+  c.verbs().free_device_list(list.handle);
+  if (!found) c.blocked("link_control", "no second address of the kind " + kind_of(used) + " on this host");
+  return *found;
+}
+
+/// The receiver's address vector names an address that isn't the sender's; of one kind, so that nothing else differs.
 void other_source(Case& c) {
   const std::vector<ibv_gid_entry> entries = gid_entries(c, c.device(), c.port());
   Loop loop(c, {.type = QpType::rc}, false);
@@ -188,13 +218,51 @@ void other_source(Case& c) {
     return entry.gid_index == there.address.grh.sgid_index;
   });
   c.need(c.holds(used != entries.end(), Seen::value, "the entry in use is not in the table"));
-  back.address.grh.dgid = used->gid;
-  back.address.grh.dgid.raw[15] ^= 0x31;  // an address that the sender hasn't
+  back.address.grh.dgid = another_answered(c, *used);
   connect_by(c, loop, there, back, impatient(), impatient());
   never_arrives(c, loop, 64, "a message from another address than that of the receiver's address vector");
 }
 
-/// The address that the kernel finds is the port's: through the connection manager itself, in both columns alike.
+/// A socket address as a GID holds it.
+ibv_gid as_gid(const sockaddr& address) {
+  ibv_gid gid{};
+  if (address.sa_family == AF_INET) {
+    gid.raw[10] = gid.raw[11] = 0xff;
+    std::memcpy(gid.raw + 12, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
+  } else {
+    std::memcpy(gid.raw, &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, 16);
+  }
+  return gid;
+}
+
+/// The device that the id is bound to has the id's own address: in its GID table, or, since the GIDs of iWARP are made
+/// of the hardware's address, on its interface.
+void bound_by(Case& c, const rdma_cm_id& id) {
+  const ibv_gid own = as_gid(id.route.addr.src_addr);
+  const std::string name = c.verbs().get_device_name(id.verbs->device);
+  if (id.verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+    const auto device = c.ground().library->open(name);
+    c.need(c.holds(device.has_value(), Seen::value, "the id's device cannot be opened"));
+    const verbena::PortId* port = device->id().port(id.port_num);
+    std::vector<verbena::IpAddress> addresses;
+    if (port != nullptr) c.accepted(c.verbs().interface_addresses(port->netdev, addresses), "listing addresses");
+    const bool found = std::any_of(addresses.begin(), addresses.end(), [&](const verbena::IpAddress& address) {
+      return std::memcmp(address.data(), own.raw, sizeof own.raw) == 0;
+    });
+    c.holds(found, Seen::value, "the interface of " + name + " lacks the id's address " + text_of(own));
+    return;
+  }
+  bool found = false;
+  for (const ibv_gid_entry& entry : gid_entries(c, id.verbs, id.port_num)) {
+    found = found || std::memcmp(entry.gid.raw, own.raw, sizeof own.raw) == 0;
+  }
+  c.holds(found, Seen::value,
+          "the GID table of " + name + ", port " + std::to_string(id.port_num) + ", lacks the id's address " +
+              text_of(own));
+}
+
+/// The id of an address of the port is bound to a device that has the address it sends from: through the connection
+/// manager itself, in both columns alike.
 void cm_finds(Case& c) {
   const verbena::PortId* port = c.device().id().port(c.port());
   std::vector<verbena::IpAddress> addresses;
@@ -202,18 +270,19 @@ void cm_finds(Case& c) {
       addresses.empty()) {
     c.blocked("link_control", "the port's interface has no IP address");
   }
-  ibv_gid local{};
-  std::memcpy(local.raw, addresses.front().data(), sizeof local.raw);
-  if (!is_ipv4(local) && local.raw[0] == 0xfe) c.blocked("link_control", "the interface has no address of wider scope");
+  ibv_gid target{};
+  std::memcpy(target.raw, addresses.front().data(), sizeof target.raw);
+  if (!is_ipv4(target) && target.raw[0] == 0xfe)
+    c.blocked("link_control", "the interface has no address of wider scope");
   sockaddr_storage storage{};
-  if (is_ipv4(local)) {
+  if (is_ipv4(target)) {
     auto& to = reinterpret_cast<sockaddr_in&>(storage);
     to.sin_family = AF_INET;
-    std::memcpy(&to.sin_addr, local.raw + 12, 4);
+    std::memcpy(&to.sin_addr, target.raw + 12, 4);
   } else {
     auto& to = reinterpret_cast<sockaddr_in6&>(storage);
     to.sin6_family = AF_INET6;
-    std::memcpy(&to.sin6_addr, local.raw, 16);
+    std::memcpy(&to.sin6_addr, target.raw, 16);
   }
   const auto channel = c.verbs().cm_create_event_channel();
   c.need(c.accepted(channel ? 0 : channel.error, "rdma_create_event_channel"));
@@ -227,23 +296,7 @@ void cm_finds(Case& c) {
         c.accepted(c.verbs().cm_get_event(channel.handle, &event), "rdma_get_cm_event")) {
       c.equal(static_cast<int>(event->event), static_cast<int>(RDMA_CM_EVENT_ADDR_RESOLVED), "the event");
       c.verbs().cm_ack_event(event);
-      const bool bound = c.holds(id.handle->verbs != nullptr, Seen::value, "the id is bound to no device");
-      if (bound && port->transport == verbena::Transport::iwarp) {
-        // The GIDs of iWARP are made of the hardware's address, not of IP addresses.
-        c.equal(std::string(c.verbs().get_device_name(id.handle->verbs->device)), c.device().id().name, "the device");
-      } else if (bound) {
-        ibv_port_attr attr{};
-        c.accepted(c.verbs().query_port(id.handle->verbs, id.handle->port_num, attr),
-                   "ibv_query_port of the id's device");
-        bool found = false;
-        for (int index = 0; index < attr.gid_tbl_len && !found; ++index) {
-          ibv_gid_entry entry{};
-          found = c.verbs().query_gid_ex(id.handle->verbs, id.handle->port_num, static_cast<std::uint32_t>(index),
-                                         entry) == 0 &&
-                  std::memcmp(entry.gid.raw, local.raw, sizeof local.raw) == 0;
-        }
-        c.holds(found, Seen::value, "the GID table of the id's device lacks the local address");
-      }
+      if (c.holds(id.handle->verbs != nullptr, Seen::value, "the id is bound to no device")) bound_by(c, *id.handle);
     }
     c.accepted(c.verbs().cm_destroy_id(id.handle), "rdma_destroy_id");
   }

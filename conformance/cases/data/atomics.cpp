@@ -14,7 +14,6 @@ namespace conform {
 
 namespace {
 
-using verbena::QpType;
 using verbena::SendOps;
 
 constexpr std::size_t kTarget = 512;

@@ -11,7 +11,6 @@ namespace conform {
 
 namespace {
 
-using verbena::Field;
 using verbena::QpType;
 
 constexpr std::size_t kBytes = 200;

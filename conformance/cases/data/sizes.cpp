@@ -63,13 +63,13 @@ void one_message(Case& c, Loop& loop, const Opcode& op, std::size_t length, cons
     work.rkey = b.rkey();
   }
   const bool signalled = (flags & IBV_SEND_SIGNALED) != 0;
-  const int messages = signalled ? 1 : 2;
-  for (int count = 0; count < messages; ++count) {
-    work.wr_id = static_cast<std::uint64_t>(20 + count);
+  const std::uint64_t messages = signalled ? 1 : 2;
+  for (std::uint64_t count = 0; count < messages; ++count) {
+    work.wr_id = 20 + count;
     if (count + 1 == messages) work.flags |= IBV_SEND_SIGNALED;
     if (op.receives) {
       const std::size_t room = op.remote ? 0 : head + length;
-      c.need(c.accepted(loop.receive(b, static_cast<std::uint64_t>(30 + count), 0, room), "ibv_post_recv"));
+      c.need(c.accepted(loop.receive(b, 30 + count, 0, room), "ibv_post_recv"));
     }
     c.need(c.accepted(post(a, work), "ibv_post_send"));
   }
@@ -77,10 +77,10 @@ void one_message(Case& c, Loop& loop, const Opcode& op, std::size_t length, cons
   c.need(c.completed(sent, IBV_WC_SUCCESS, what));
   c.equal(sent->wr_id, static_cast<std::uint64_t>(20 + messages - 1), what + ": wr_id");
   if (op.receives) {
-    for (int count = 0; count < messages; ++count) {
+    for (std::uint64_t count = 0; count < messages; ++count) {
       const auto received = next(c, b.recv_cq.raw());
       c.need(c.completed(received, IBV_WC_SUCCESS, "the receive of " + what));
-      c.equal(received->wr_id, static_cast<std::uint64_t>(30 + count), what + ": wr_id of the receive");
+      c.equal(received->wr_id, 30 + count, what + ": wr_id of the receive");
       c.equal(received->byte_len, length + (op.remote ? 0 : head), what + ": byte_len");
       if (op.immediate) c.equal(received->imm_data, 0x01020304U, what + ": imm_data");
     }

@@ -13,7 +13,6 @@ namespace conform {
 
 namespace {
 
-using verbena::Feature;
 using verbena::Made;
 
 ibv_device_attr queried(Case& c) {

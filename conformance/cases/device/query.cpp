@@ -24,7 +24,7 @@ ibv_device_attr queried(Case& c) {
 
 /// Each field of the two; padding and the bytes behind a terminated text are nobody's.
 void same(Case& c, const ibv_device_attr& is, const ibv_device_attr& must, const std::string& which) {
-  const auto field = [&](const char* name, auto one, auto other) { c.equal(one, other, which + name); };
+  const auto field = [&](const char* name, const auto& one, const auto& other) { c.equal(one, other, which + name); };
   field("fw_ver", std::string(is.fw_ver, strnlen(is.fw_ver, sizeof is.fw_ver)),
         std::string(must.fw_ver, strnlen(must.fw_ver, sizeof must.fw_ver)));
   field("node_guid", is.node_guid, must.node_guid);

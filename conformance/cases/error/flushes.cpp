@@ -14,7 +14,6 @@ namespace conform {
 
 namespace {
 
-using verbena::Field;
 using verbena::QpType;
 
 constexpr std::size_t kBytes = 32;

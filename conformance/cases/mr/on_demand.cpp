@@ -40,7 +40,8 @@ void unmapped_access(Case& c) {
   const Target of = target(c, loop.b(), {.pages = 3, .access = kOnDemand});
   c.need(works(c, loop, {.address = of.address(), .rkey = of.rkey(), .length = 64},
                "an RDMA WRITE into an on-demand region"));
-  mmap(of.memory.data() + page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  const void* taken = mmap(of.memory.data() + page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  c.need(c.accepted(taken != MAP_FAILED ? 0 : errno, "mmap"));
   denied(c, loop, {.address = of.address() + page, .rkey = of.rkey(), .length = 64},
          "an RDMA WRITE into a page that is not mapped");
 }

@@ -21,10 +21,13 @@ constexpr unsigned kReadWrite = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
 
 /// Pages of which some have been taken away; nobody else's come there while the scope lasts, since they stay reserved.
 struct Holes {
-  Holes(Case& c, std::size_t count) : page(c.verbs().page_size()), memory(count * page, page) {}
+  Holes(Case& of, std::size_t count) : c(of), page(of.verbs().page_size()), memory(count * page, page) {}
   void take(std::size_t index) {
-    mmap(memory.data() + index * page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    const void* taken =
+        mmap(memory.data() + index * page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    c.need(c.accepted(taken != MAP_FAILED ? 0 : errno, "mmap"));
   }
+  Case& c;
   std::size_t page;
   Memory memory;
 };
