@@ -51,7 +51,8 @@ std::string escape(std::string_view text, bool attribute) {
     const std::size_t length = utf8_length(text);
     const std::string_view character = text.substr(0, length == 0 ? 1 : length);
     text.remove_prefix(character.size());
-    if (length == 0 || no_character(character)) {
+    const bool controls = length == 1 && control(character[0]) && character != "\n" && character != "\t";
+    if (length == 0 || no_character(character) || controls) {
       out += kReplacement;
     } else if (character == "&") {
       out += "&amp;";
@@ -67,8 +68,6 @@ std::string escape(std::string_view text, bool attribute) {
       out += attribute ? "&#10;" : "\n";
     } else if (character == "\t") {
       out += attribute ? "&#9;" : "\t";
-    } else if (length == 1 && control(character[0])) {
-      out += kReplacement;
     } else {
       out += character;
     }

@@ -160,9 +160,8 @@ bool Case::refused(int error, std::string_view what, std::initializer_list<int> 
   if (error == 0) {
     found.seen = Seen::accepted;
     found.text = fmt::format("{} succeeded and was to be refused", what);
-  } else if (errnos.size() == 0 || std::find(errnos.begin(), errnos.end(), error) != errnos.end()) {
-    return true;
-  } else if (through_verbena()) {
+  } else if (errnos.size() == 0 || std::find(errnos.begin(), errnos.end(), error) != errnos.end() ||
+             through_verbena()) {
     return true;  // Verbena's own refusals come before the driver's, and say more than an errno.
   } else {
     std::string wanted;
@@ -241,6 +240,14 @@ void Case::blocked(std::string word, std::string text) const {
 
 void Case::absent(std::string text) const {
   throw Stop{Stop::Why::absent, {}, std::move(text)};
+}
+
+void Case::needs_grant(verbena::Field field, std::uint64_t value) const {
+  const verbena::Domain& domain = contract().domain(field);
+  if (!domain.known || domain.largest_grant() >= value) return;
+  throw Stop{Stop::Why::absent, std::string(verbena::name(field)),
+             "the contract grants " + std::string(verbena::name(field)) + " up to " +
+                 std::to_string(domain.largest_grant()) + ", and this takes " + std::to_string(value)};
 }
 
 void Case::need(bool held) const {

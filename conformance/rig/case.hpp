@@ -38,8 +38,9 @@ struct Ground {
 struct Stop {
   enum class Why : std::uint8_t {
     blocked,  ///< the environment lacks something; `word` is one of a requirement's setup words
-    absent,   ///< the device says that it has no such thing, and refused it cleanly
-    broken,   ///< what the case stands on failed; the finding is recorded
+    absent,  ///< the device says that it has no such thing, and refused it cleanly; or, with a field's name as `word`,
+             ///< the contract grants less of that field than the case is about
+    broken,  ///< what the case stands on failed; the finding is recorded
   };
   Why why = Why::blocked;
   std::string word;
@@ -111,6 +112,8 @@ public:
 
   [[noreturn]] void blocked(std::string word, std::string text) const;
   [[noreturn]] void absent(std::string text) const;
+  /// Ends the case, as absent by the contract, unless the contract grants so much of the field.
+  void needs_grant(verbena::Field field, std::uint64_t value) const;
   /// Throws unless `held`: what follows makes no sense without it.
   void need(bool held) const;
   /// As accepted(), and ends the case where it wasn't.

@@ -39,7 +39,7 @@ Tried read(const Ended& end) {
   return {Tried::How::holds, outcome.stop ? outcome.stop->text : std::string()};
 }
 
-Tried run_on(const ListedCase& listed, const Ground& ground, const BecomeWorker& become, const SuiteOptions& options) {
+Tried run_on(const ListedCase& listed, const Ground& ground, const StartWorker& start_worker, const SuiteOptions& options) {
   const auto contract = ground.device->contract(ground.port);
   if (!contract) return {Tried::How::not_run, verbena::to_string(contract.error())};
   const Environment environment = environment_here(ground.device->id(), ground.other ? &ground.other->id() : nullptr,
@@ -48,7 +48,7 @@ Tried run_on(const ListedCase& listed, const Ground& ground, const BecomeWorker&
     return {known->verdict == Verdict::absent ? Tried::How::holds : Tried::How::not_run, known->reason};
   }
   WorkerPlan plan;
-  plan.become = become;
+  plan.start_worker = start_worker;
   plan.seconds = options.seconds;
   One one;
   const std::string stopped = run_units({{&listed, Side::verbena}}, plan, one);
@@ -59,8 +59,8 @@ Tried run_on(const ListedCase& listed, const Ground& ground, const BecomeWorker&
 Proof prove(const std::string& rule, const ListedCase& listed, const Ground& ground, const WithoutRule& without,
             const SuiteOptions& options) {
   Proof proof{rule, listed.id, ProofOutcome::not_shown_here, {}};
-  const Tried bare = run_on(listed, *without.ground, without.become, options);
-  const Tried with = run_on(listed, ground, options.become, options);
+  const Tried bare = run_on(listed, *without.ground, without.start_worker, options);
+  const Tried with = run_on(listed, ground, options.start_worker, options);
   if (bare.how == Tried::How::not_run || with.how == Tried::How::not_run) {
     proof.why = bare.how == Tried::How::not_run ? bare.text : with.text;
   } else if (with.how == Tried::How::fails) {

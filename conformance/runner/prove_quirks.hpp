@@ -34,7 +34,7 @@ struct Proof {
 /// The run's device under rules of which one is turned off, and workers under the same.
 struct WithoutRule {
   std::shared_ptr<const Ground> ground;
-  BecomeWorker become;
+  StartWorker start_worker;
 };
 using TurnOff = std::function<verbena::Result<WithoutRule>(const std::string& rule)>;
 

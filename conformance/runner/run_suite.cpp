@@ -192,7 +192,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   const auto begun = Clock::now();
   Collector collector(closing.selected, options, closing, folder);
   WorkerPlan plan;
-  plan.become = options.become;
+  plan.start_worker = options.start_worker;
   plan.jobs = options.jobs;
   plan.seconds = options.seconds;
   closing.stopped = run_units(collector.units(), plan, collector);

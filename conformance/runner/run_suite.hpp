@@ -26,7 +26,7 @@ struct SuiteOptions {
   std::uint32_t blocked_budget = 0;
   Substrate substrate = Substrate::hardware;
   std::vector<std::string> command;  ///< the arguments, for the report
-  BecomeWorker become;
+  StartWorker start_worker;
   std::function<void(std::size_t done, std::size_t all, const std::string& id)> progress;
 };
 

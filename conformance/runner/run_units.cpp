@@ -87,7 +87,7 @@ private:
   }
 
   bool replace(Slot& slot) {
-    slot.worker = WorkerProcess::start(plan_.become);
+    slot.worker = WorkerProcess::start(plan_.start_worker);
     const std::string why_not = slot.worker ? slot.worker->wait_ready(plan_.ready_within) : "no process can be made";
     if (why_not.empty()) return true;
     slot.worker.reset();

@@ -18,7 +18,7 @@ struct Unit {
 };
 
 struct WorkerPlan {
-  BecomeWorker become;
+  StartWorker start_worker;
   unsigned jobs = 1;
   double seconds = 10;  ///< deadline of a case that has none of its own
   std::chrono::milliseconds ready_within{60000};

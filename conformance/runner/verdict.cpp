@@ -13,7 +13,6 @@ namespace {
 
 using verbena::Contract;
 using verbena::Feature;
-using verbena::Support;
 
 bool holds(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -197,6 +196,8 @@ Column judge(const ListedCase& listed, Side side, const Ended& ended, const Cont
     judge_findings(column, listed, side, contract, known);
   } else if (outcome.stop && outcome.stop->why == Stop::Why::blocked) {
     decide(column, Verdict::blocked, Table::none, fmt::format("{}: {}", outcome.stop->word, outcome.stop->text));
+  } else if (outcome.stop && outcome.stop->why == Stop::Why::absent && !outcome.stop->word.empty()) {
+    decide(column, Verdict::absent, Table::expected, outcome.stop->text);
   } else if (outcome.stop && outcome.stop->why == Stop::Why::absent) {
     judge_absent(column, listed, contract, known, outcome.stop->text);
   } else if (outcome.stop) {

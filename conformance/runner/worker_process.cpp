@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace conform {
 namespace {
@@ -26,27 +28,32 @@ std::string said(int status) {
 
 }  // namespace
 
-std::unique_ptr<WorkerProcess> WorkerProcess::start(const BecomeWorker& become) {
+StartWorker forked(BecomeWorker become) {
+  return {[become = std::move(become)](int channel) {
+    // What is in the buffers now would be written twice.
+    static_cast<void>(std::fflush(nullptr));
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      setpgid(0, 0);  // so that what a case starts ends with it
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);
+      _exit(become(channel));
+    }
+    return pid;
+  }};
+}
+
+std::unique_ptr<WorkerProcess> WorkerProcess::start(const StartWorker& start_worker) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
-  // What is in the buffers now would be written twice.
-  static_cast<void>(std::fflush(nullptr));
-  const pid_t parent = getpid();
-  const pid_t pid = fork();
+  const pid_t pid = start_worker.make(ends[1]);
+  close(ends[1]);
   if (pid < 0) {
     close(ends[0]);
-    close(ends[1]);
     return nullptr;
   }
-  if (pid == 0) {
-    close(ends[0]);
-    setpgid(0, 0);  // so that what a case starts ends with it
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    _exit(become(ends[1]));
-  }
   setpgid(pid, pid);
-  close(ends[1]);
   return std::make_unique<WorkerProcess>(pid, ends[0]);
 }
 
@@ -73,7 +80,9 @@ std::string WorkerProcess::reap(milliseconds within) {
     int status = 0;
     const pid_t got = waitpid(pid_, &status, WNOHANG);
     if (got == pid_ || got < 0) {
-      kill(-pid_, SIGKILL);  // what it left behind
+      kill(-pid_, SIGKILL);  // what it left behind; it may be ours to bury
+      while (waitpid(-pid_, nullptr, WNOHANG) > 0) {
+      }
       pid_ = -1;
       return got < 0 ? std::string("exit unknown") : said(status);
     }

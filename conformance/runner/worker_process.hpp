@@ -14,14 +14,22 @@
 
 namespace conform {
 
-/// What a child does after fork: exec a worker, or be one. Its result is the exit code.
+/// What a worker's process does; its result is the exit code.
 using BecomeWorker = std::function<int(int channel)>;
+/// How workers are made.
+struct StartWorker {
+  /// One that speaks over `channel`: the pid of a child of this process, or -1.
+  std::function<pid_t(int channel)> make;
+};
+
+/// A fork of this process as it stands.
+StartWorker forked(BecomeWorker become);
 
 /// A worker as its parent sees it. The destructor ends it.
 class WorkerProcess {
 public:
   /// Null when no process can be made.
-  static std::unique_ptr<WorkerProcess> start(const BecomeWorker& become);
+  static std::unique_ptr<WorkerProcess> start(const StartWorker& start_worker);
   WorkerProcess(pid_t pid, int channel) : pid_(pid), channel_(channel), lines_(channel) {}
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

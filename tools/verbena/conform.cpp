@@ -27,7 +27,7 @@ struct ConformOptions {
   std::string suite, report, substrate;
   conform::SuiteOptions run;
   bool list = false, json = false, prove_quirks = false;
-  int worker = -1;
+  int workers = -1;
 };
 
 /// The arguments behind `verbena conform`, for the report.
@@ -74,7 +74,7 @@ int prove(const CaseList& list, const Opened& opened, const GroundOptions& groun
     without.without_rule = rule;
     auto bare = open_ground(without);
     if (!bare) return verbena::Failure(bare.error());
-    return conform::WithoutRule{std::shared_ptr<const conform::Ground>(*bare, &(*bare)->ground), exec_worker(without)};
+    return conform::WithoutRule{std::shared_ptr<const conform::Ground>(*bare, &(*bare)->ground), exec_workers(without)};
   };
   const auto proofs = conform::prove_quirks(list, opened.ground, options, turn_off);
   if (options.progress) clear_progress();
@@ -94,7 +94,7 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   if (!opened) return fail(opened.error());
   conform::SuiteOptions suite = options.run;
   suite.command = own_arguments();
-  suite.become = exec_worker(ground);
+  suite.start_worker = exec_workers(ground);
   suite.substrate =
       conform::from_word<Substrate>(options.substrate).value_or(conform::substrate_of((*opened)->ground.device->id()));
   if (isatty(STDERR_FILENO) != 0) suite.progress = show_progress;
@@ -123,10 +123,10 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
 }
 
 int run(ConformOptions options) {
-  if (options.worker >= 0) {
+  if (options.workers >= 0) {
     options.ground.device = options.devices.empty() ? std::string() : options.devices.front();
     options.ground.shared = options.run.shared;
-    return be_worker(options.ground, options.worker);
+    return be_spawner(options.ground, options.workers);
   }
   const std::optional<CaseList> list = read_case_list(options.suite);
   if (!list) return kFinding;
@@ -195,7 +195,7 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_flag("--prove-quirks", options->prove_quirks,
                     "Run the proof of each rule that matches the device, without the rule and with it");
   command->add_option("--suite", options->suite, "Read the lists from a folder laid out like conformance/");
-  command->add_option("--worker", options->worker)->group("");
+  command->add_option("--workers", options->workers)->group("");
   command->add_option("--without-rule", options->ground.without_rule)->group("");
   command->footer("Example: verbena conform -d rxe0 --case 'cq.*' --report out");
   command->callback([options, &run_later] { run_later = [options] { return run(*options); }; });

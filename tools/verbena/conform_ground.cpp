@@ -9,6 +9,7 @@
 
 #include "cases/bodies.hpp"
 #include "runner/worker.hpp"
+#include "runner/worker_spawner.hpp"
 #include "verbena/verbs.hpp"
 
 namespace cli {
@@ -16,7 +17,10 @@ namespace cli {
 using conform::Ground;
 using verbena::Failure;
 
-verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& options) {
+namespace {
+
+/// The library over this host's own verbs, with no device opened.
+verbena::Result<std::shared_ptr<Opened>> load_library(const GroundOptions& options) {
   auto opened = std::make_shared<Opened>();
   auto settings = verbena::load_settings();
   if (!settings) return Failure(settings.error());
@@ -40,18 +44,30 @@ verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& option
   ground.port = ground.other_port = static_cast<std::uint8_t>(options.port);
   ground.seed = options.seed;
   ground.alone = !options.shared;
-  auto first = opened->library->open(options.device);
-  if (!first) return Failure(first.error());
-  ground.device = *std::move(first);
-  if (!options.other.empty()) {
-    auto second = opened->library->open(options.other);
-    if (!second) return Failure(second.error());
-    ground.other = *std::move(second);
-  }
   return opened;
 }
 
-conform::BecomeWorker exec_worker(const GroundOptions& options) {
+verbena::Result<void> open_devices(const GroundOptions& options, Opened& opened) {
+  auto first = opened.library->open(options.device);
+  if (!first) return Failure(first.error());
+  opened.ground.device = *std::move(first);
+  if (options.other.empty()) return {};
+  auto second = opened.library->open(options.other);
+  if (!second) return Failure(second.error());
+  opened.ground.other = *std::move(second);
+  return {};
+}
+
+}  // namespace
+
+verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& options) {
+  auto opened = load_library(options);
+  if (!opened) return opened;
+  if (const auto devices = open_devices(options, **opened); !devices) return Failure(devices.error());
+  return opened;
+}
+
+conform::StartWorker exec_workers(const GroundOptions& options) {
   std::vector<std::string> words = {"verbena", "conform",
                                     "-d",      options.device,
                                     "-i",      fmt::format("{}", options.port),
@@ -59,24 +75,32 @@ conform::BecomeWorker exec_worker(const GroundOptions& options) {
   if (!options.other.empty()) words.insert(words.end(), {"--other", options.other});
   if (!options.without_rule.empty()) words.insert(words.end(), {"--without-rule", options.without_rule});
   if (options.shared) words.emplace_back("--shared-ok");
-  return [words](int channel) mutable {
-    fcntl(channel, F_SETFD, 0);
-    words.insert(words.end(), {"--worker", fmt::format("{}", channel)});
+  const auto spawner = conform::WorkerSpawner::start([&words](int control) {
+    fcntl(control, F_SETFD, 0);
+    words.insert(words.end(), {"--workers", fmt::format("{}", control)});
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& one : words) argv.push_back(one.data());
     argv.push_back(nullptr);
     execv("/proc/self/exe", argv.data());
     return 127;
-  };
+  });
+  return {[spawner](int channel) { return spawner ? spawner->spawn(channel) : pid_t{-1}; }};
 }
 
-int be_worker(const GroundOptions& options, int channel) {
+int be_spawner(const GroundOptions& options, int control) {
+  // A case may start a program, which must not hold this open.
+  fcntl(control, F_SETFD, FD_CLOEXEC);
   // What a driver prints must not stand between the lines of the report.
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  const auto opened = open_ground(options);
-  if (!opened) return conform::refuse_to_work(channel, verbena::to_string(opened.error()));
+  const auto loaded = load_library(options);
   const std::vector<conform::Body> bodies = conform::all_bodies();
-  return conform::work(channel, channel, (*opened)->ground, bodies);
+  return conform::spawn_workers(control, [&](int channel) {
+    if (!loaded) return conform::refuse_to_work(channel, verbena::to_string(loaded.error()));
+    if (const auto devices = open_devices(options, **loaded); !devices)
+      return conform::refuse_to_work(channel, verbena::to_string(devices.error()));
+    return conform::work(channel, channel, (*loaded)->ground, bodies);
+  });
 }
 
 }  // namespace cli

@@ -29,9 +29,9 @@ struct Opened {
 };
 verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& options);
 
-/// This program again, as a worker on the same ground.
-conform::BecomeWorker exec_worker(const GroundOptions& options);
-/// What such a worker does: speaks over the descriptor. Returns its exit code.
-int be_worker(const GroundOptions& options, int channel);
+/// This program again, making workers on the same ground. Ends with the last copy of the result.
+conform::StartWorker exec_workers(const GroundOptions& options);
+/// What that program does until `control` is closed. Returns its exit code.
+int be_spawner(const GroundOptions& options, int control);
 
 }  // namespace cli

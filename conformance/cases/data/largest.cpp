@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "cases/bodies.hpp"
+#include "rig/repeated.hpp"
 #include "rig/work.hpp"
 
 // The largest message that the port says it carries.
@@ -16,49 +16,7 @@ namespace conform {
 
 namespace {
 
-/// As many bytes of addresses as are asked for, of the same few bytes of memory again and again.
-class Repeated {
-public:
-  Repeated(std::size_t bytes, std::size_t period) : bytes_(bytes), period_(period) {
-    const std::size_t whole = (bytes + period - 1) / period * period;
-    const int file = memfd_create("conform", MFD_CLOEXEC);
-    if (file < 0) return;
-    void* const map = ftruncate(file, static_cast<off_t>(period)) == 0
-                          ? mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                          : MAP_FAILED;
-    bool mapped = map != MAP_FAILED;
-    if (mapped) {
-      data_ = static_cast<std::uint8_t*>(map);
-      mapped_ = whole;
-      for (std::size_t at = 0; mapped && at < whole; at += period) {
-        mapped = mmap(data_ + at, period, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
-      }
-    }
-    close(file);
-    if (!mapped) unmap();
-  }
-  Repeated(const Repeated&) = delete;
-  Repeated& operator=(const Repeated&) = delete;
-  ~Repeated() { unmap(); }
-
-  std::uint8_t* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return bytes_; }
-  std::size_t period() const noexcept { return period_; }
-  std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(data_); }
-
-private:
-  void unmap() noexcept {
-    if (data_ != nullptr) munmap(data_, mapped_);
-    data_ = nullptr;
-  }
-
-  std::size_t bytes_;
-  std::size_t period_;
-  std::uint8_t* data_ = nullptr;
-  std::size_t mapped_ = 0;
-};
-
-Object<ibv_mr> region_of(End& end, const Repeated& memory, std::size_t length) {
+Object<ibv_mr> region_of(End& end, const RepeatedMemory& memory, std::size_t length) {
   return end.way->mr(
       end.pd.raw(),
       {.address = memory.data(), .length = length, .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE});
@@ -83,7 +41,7 @@ void max_msg_carried(Case& c) {
   c.need(c.accepted(c.verbs().query_port(c.context(), c.port(), attr), "ibv_query_port"));
   std::size_t most = attr.max_msg_sz;
   constexpr std::size_t kPeriod = std::size_t{8} << 20;
-  const Repeated source(most, kPeriod), sink(most, kPeriod);
+  const RepeatedMemory source(most, kPeriod), sink(most, kPeriod);
   if (source.data() == nullptr || sink.data() == nullptr) {
     c.blocked("much_memory", "addresses of max_msg_sz bytes cannot be had");
   }

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cases/bodies.hpp"
@@ -76,18 +78,27 @@ void during_remote_writes(Case& c) {
 }
 
 /// A READ under way when the region goes, whose memory then gets other bytes.
+/// Until a byte that was 0 is another, and no longer than 100 ms.
+void wait_for_first(const std::uint8_t* byte) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  while (__atomic_load_n(byte, __ATOMIC_RELAXED) == 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
+}
+
 void during_remote_reads(Case& c) {
-  constexpr std::size_t kBytes = 256U << 10;
+  constexpr std::size_t kBytes = 1U << 20;  // long enough for bytes that are still to be sent when the region goes
   for (int round = 0; round < 4; ++round) {
     Loop loop(c, open_to_all(c, kBytes));
     Target of = target(c, loop.b(), {.pages = kBytes / c.verbs().page_size()});
+    *of.first() = 0x11;
     const std::vector<std::uint8_t> first(of.first(), of.first() + kBytes);
     loop.a().memory->clear();
     c.need(c.accepted(
         post(loop, {.opcode = IBV_WR_RDMA_READ, .address = of.address(), .rkey = of.rkey(), .length = kBytes}),
         "posting a READ"));
+    wait_for_first(loop.a().data());
     c.need(c.accepted(of.mr.destroy(), "ibv_dereg_mr while a peer reads"));
-    of.memory.fill(static_cast<std::uint32_t>(round + 500));
+    std::memset(of.memory.data(), 0xa0 + round, kBytes);
     const std::optional<ibv_wc> wc = next(c, loop.a().send_cq.raw());
     if (!wc) {
       c.completed(wc, IBV_WC_REM_ACCESS_ERR, "a READ of a region that went");

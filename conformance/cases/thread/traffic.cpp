@@ -210,8 +210,11 @@ void during_traffic(Case& c) {
     }
     std::vector<int> answers(kAll, 0);
     std::atomic<std::uint32_t> posted{0};
+    std::atomic<bool> in_err{false};
     std::thread poster([&] {
       for (std::uint32_t index = 0; index < kAll; ++index) {
+        // The last ones are posted to ERR whatever the threads' pace.
+        while (index == kAll - 4 && !in_err) std::this_thread::yield();
         answers[index] = loop.send(loop.a(), index, 0, kSlot);
         ++posted;
       }
@@ -219,6 +222,7 @@ void during_traffic(Case& c) {
     while (posted < kAll / 4 * static_cast<std::uint32_t>(round + 1)) std::this_thread::yield();
     const Move err = to(IBV_QPS_ERR);
     const int moved = c.way().modify(loop.a().qp.raw(), err.attr, err.mask);
+    in_err = true;
     poster.join();
     c.need(c.accepted(moved, "ibv_modify_qp to ERR while another thread posts"));
     std::size_t accepted = 0;

@@ -68,7 +68,7 @@ void FakeGround::SetUp() {
   nic = &host->add(device);
   options.seconds = 5;
   options.substrate = Substrate::kernel_driver;
-  options.become = [this](int channel) { return work(channel, channel, ground, kBodies); };
+  options.start_worker = forked([this](int channel) { return work(channel, channel, ground, kBodies); });
   open({});
 }
 

@@ -47,7 +47,7 @@ struct ProveQuirks : FakeGround {
       bare.library = without.get();
       bare.device = *without->open("fake0");
       return WithoutRule{std::shared_ptr<const Ground>(std::shared_ptr<void>(), &bare),
-                         [this](int channel) { return work(channel, channel, bare, scripted_bodies()); }};
+                         forked([this](int channel) { return work(channel, channel, bare, scripted_bodies()); })};
     });
   }
 };

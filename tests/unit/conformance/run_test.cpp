@@ -130,7 +130,7 @@ TEST_F(Conform, TheShippedCasesAreRedOnADeviceThatRefusesEveryOptionalVerb) {
     nic->next_errors[verb] = std::deque<int>(100000, EOPNOTSUPP);
   const LoadedList shipped = read_list(built_in_texts());
   const std::vector<Body> bodies = all_bodies();
-  options.become = [&](int channel) { return work(channel, channel, ground, bodies); };
+  options.start_worker = forked([&](int channel) { return work(channel, channel, ground, bodies); });
   options.globs = {"srq.create.*", "mw.alloc.*"};
   const auto run = run_suite(shipped.list, ground, options, nullptr);
   ASSERT_TRUE(run) << to_string(run.error());

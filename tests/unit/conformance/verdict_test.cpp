@@ -186,7 +186,7 @@ TEST(Verdict, ACrashAHangAndAFaultOfTheCaseAreRedAndSayWhatHappened) {
 }
 
 TEST(Verdict, BothOutcomesAreFlakyWithTheRate) {
-  const auto judged = [&](std::vector<Ended> runs, const Known& known = {}) {
+  const auto judged = [&](const std::vector<Ended>& runs, const Known& known = {}) {
     return judge_all(listed_case(), Side::raw, runs, contract_with({}), known);
   };
   const Column same = judged({ended({}), ended({})});

@@ -10,7 +10,6 @@ namespace verbena {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(Memlock, TheLimitWhatIsPinnedAndTheNeedAreTold) {
   fake::FakeVerbs host;

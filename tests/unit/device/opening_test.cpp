@@ -13,7 +13,6 @@ namespace {
 using fake::FakeDevice;
 using fake::FakeVerbs;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class Opening : public ::testing::Test {
 protected:

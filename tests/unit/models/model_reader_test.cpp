@@ -58,7 +58,7 @@ Model read(std::string_view variant = {}) {
   return std::move(*model);
 }
 
-std::string with(std::string from, const std::string& to) {
+std::string with(const std::string& from, const std::string& to) {
   std::string text = kModel;
   const std::size_t at = text.find(from);
   if (at == std::string::npos) {
@@ -256,7 +256,7 @@ TEST(LoadModel, ReadsAFileByItsPathWithAVariant) {
 TEST(LoadModel, AFileThatIsTooLargeIsNotReadIn) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "verbena_large_model.yaml";
   std::ofstream(path) << "schema: 1\n";
-  std::filesystem::resize_file(path, 50U * 1024U * 1024U);
+  std::filesystem::resize_file(path, std::uintmax_t{50} << 20);
   const auto model = load_model(path.string());
   std::filesystem::remove(path);
   ASSERT_FALSE(model);

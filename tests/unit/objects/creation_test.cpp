@@ -8,7 +8,6 @@ namespace verbena {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class Creation : public WithDevice {};
 

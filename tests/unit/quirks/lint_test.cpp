@@ -14,8 +14,8 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 
-auto says(FindingLevel level, std::string text) {
-  return AllOf(Field("level", &Finding::level, level), Field("text", &Finding::text, HasSubstr(std::move(text))));
+auto says(FindingLevel level, const std::string& text) {
+  return AllOf(Field("level", &Finding::level, level), Field("text", &Finding::text, HasSubstr(text)));
 }
 
 std::vector<Finding> lint_rules(const std::vector<RuleText>& rules, LayerKind kind = LayerKind::builtin) {

@@ -13,7 +13,7 @@ std::uint64_t inline_bytes(const Contract& contract) {
   return contract.domain(Field::max_inline_data).max;
 }
 
-RuleText inline_at_most(std::string id, int bytes, std::string more = {}) {
+RuleText inline_at_most(std::string id, int bytes, const std::string& more = {}) {
   return {.id = std::move(id),
           .rest = "on: qp, limit: {max_inline_data: {max: " + std::to_string(bytes) + "}}" +
                   (more.empty() ? "" : ", ") + more};

@@ -148,7 +148,7 @@ TEST_F(SettingsTest, AnEmptySiteFileSaysNothing) {
 
 TEST_F(SettingsTest, ASiteFileThatIsTooLargeIsRefused) {
   site("# large\n");
-  std::filesystem::resize_file(path_, 50U * 1024U * 1024U);
+  std::filesystem::resize_file(path_, std::uintmax_t{50} << 20);
   const auto loaded = load();
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().text, HasSubstr("52428800 bytes"));

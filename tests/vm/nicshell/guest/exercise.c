@@ -51,12 +51,16 @@ static int open_all(struct objects* o) {
   answered(ibv_query_device(o->context, &attr), "query device");
   answered(ibv_query_port(o->context, 1, &port), "query port");
   answered(ibv_query_gid(o->context, 1, 0, &o->gid), "query GID");
-  if (!check((o->pd = ibv_alloc_pd(o->context)) != NULL, "allocate PD")) return 0;
+  o->pd = ibv_alloc_pd(o->context);
+  if (!check(o->pd != NULL, "allocate PD")) return 0;
   o->size = (size_t)sysconf(_SC_PAGESIZE) * 4;
   o->memory = aligned_alloc((size_t)sysconf(_SC_PAGESIZE), o->size);
   const unsigned access = IBV_ACCESS_LOCAL_WRITE;  // the macro would join the enumeration with flags of another one
-  if (!check((o->mr = ibv_reg_mr(o->pd, o->memory, o->size, access)) != NULL, "register MR")) return 0;
-  return !cqs || check((o->cq = ibv_create_cq(o->context, 256, NULL, NULL, 0)) != NULL, "create CQ");
+  o->mr = ibv_reg_mr(o->pd, o->memory, o->size, access);
+  if (!check(o->mr != NULL, "register MR")) return 0;
+  if (!cqs) return 1;
+  o->cq = ibv_create_cq(o->context, 256, NULL, NULL, 0);
+  return check(o->cq != NULL, "create CQ");
 }
 
 static void close_all(struct objects* o) {
