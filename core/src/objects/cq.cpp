@@ -50,7 +50,7 @@ Result<Cq> Cq::create(const Device& device, const CqRequest& request, const Comp
     return Failure(std::move(error));
   }
   auto fitted = fit(request, *contract);
-  if (!fitted) return Failure(std::move(fitted.error()));
+  if (!fitted) return unfit(on, std::move(fitted.error()));
 
   auto state = std::make_shared<State>();
   state->owned = false;

@@ -22,7 +22,7 @@ Result<Mr> register_region(const Pd& pd, const MrRequest& request, const char* v
   const auto contract = on.contract();
   if (!contract) return gone(on);
   auto fitted = fit(request, *contract);
-  if (!fitted) return Failure(std::move(fitted.error()));
+  if (!fitted) return unfit(on, std::move(fitted.error()));
   auto state = std::make_shared<Mr::State>();
   state->owned = false;
   state->pd = pd.state();

@@ -25,7 +25,6 @@ Result<Mw> Mw::alloc(const Pd& pd, ibv_mw_type type) {
   const Feature feature = type == IBV_MW_TYPE_1 ? Feature::memory_window_1 : Feature::memory_window_2;
   if (contract->feature(feature).support == Support::absent) {
     CountersState::add(on.counters.refused);
-    CountersState::add(on.counters.refused);
     return Failure(
         lacking(*contract, feature,
                 fmt::format("{} has no memory windows of type {}", on.name(), type == IBV_MW_TYPE_1 ? 1 : 2)));

@@ -73,6 +73,11 @@ Error refusal(Device::State& device, const Attempt& attempt, const TryResult& la
   return error;
 }
 
+tl::unexpected<Error> unfit(Device::State& device, Error error) {
+  CountersState::add(device.counters.refused);
+  return Failure(std::move(error));
+}
+
 Error fell_short(Device::State& device, const FieldGrant& field, std::uint32_t floor) {
   CountersState::add(device.counters.refused);
   Error error;

@@ -33,6 +33,9 @@ struct Attempt {
 /// The error of an object that came out smaller than the floor of its request; counted among the refused creations.
 Error fell_short(Device::State& device, const FieldGrant& field, std::uint32_t floor);
 
+/// A creation that fit refuses: counted as those are that the device refuses.
+[[gnu::cold]] tl::unexpected<Error> unfit(Device::State& device, Error error);
+
 /// Counts a success, and logs each adjustment that the policy wants logged.
 void made_it(Device::State& device, const char* object, const GrantNotes& notes, Policy policy);
 

@@ -39,7 +39,7 @@ Result<Srq> Srq::create(const Pd& pd, const SrqRequest& request, void* srq_conte
   const auto contract = on.contract();
   if (!contract) return gone(on);
   auto fitted = fit(request, *contract);
-  if (!fitted) return Failure(std::move(fitted.error()));
+  if (!fitted) return unfit(on, std::move(fitted.error()));
 
   auto state = std::make_shared<State>();
   state->owned = false;

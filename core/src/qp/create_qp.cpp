@@ -152,10 +152,7 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
   QpRequest wanted = request;
   wanted.srq = queues.srq != nullptr;
   Result<QpFit> fitted = fit(wanted, contract);
-  if (!fitted) {
-    CountersState::add(device.counters.refused);
-    return Failure(std::move(fitted.error()));
-  }
+  if (!fitted) return unfit(device, std::move(fitted.error()));
   QpGrant& grant = fitted->grant;
   if (!device.ledger.reserve_work_requests(state->ledger_line, 0, work_requests(grant))) {
     CountersState::add(device.counters.refused);
@@ -195,7 +192,7 @@ Result<Qp> Qp::create(const Pd& pd, const QpRequest& request, const QpQueues& qu
   state->recv_cq = recv_cq.state();
   if (queues.srq != nullptr) state->srq = queues.srq->state();
   state->raw = raw;
-  state->type = request.type;
+  state->type = grant.type;  // another than asked for where one stands in
   state->port = port;
   state->generation = device.next_generation();
   state->grant = std::move(grant);
