@@ -188,7 +188,8 @@ void min_rnr_timer_honoured(Case& c) {
   const auto wc = next(c, loop.a().send_cq.raw());
   const auto took = Clock::now() - begun;
   c.completed(wc, IBV_WC_RNR_RETRY_EXC_ERR, "a send whose peer is never ready");
-  c.holds(took >= wait, Seen::value,
+  // A driver that counts the kernel's ticks may be one short, of 10 ms at most.
+  c.holds(took + std::chrono::milliseconds(10) >= wait, Seen::value,
           "the sender waited " + std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()) +
               " us for a peer that asked for " +
               std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(wait).count()));
