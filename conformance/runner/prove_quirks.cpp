@@ -39,7 +39,8 @@ Tried read(const Ended& end) {
   return {Tried::How::holds, outcome.stop ? outcome.stop->text : std::string()};
 }
 
-Tried run_on(const ListedCase& listed, const Ground& ground, const StartWorker& start_worker, const SuiteOptions& options) {
+Tried run_on(const ListedCase& listed, const Ground& ground, const StartWorker& start_worker,
+             const SuiteOptions& options) {
   const auto contract = ground.device->contract(ground.port);
   if (!contract) return {Tried::How::not_run, verbena::to_string(contract.error())};
   const Environment environment = environment_here(ground.device->id(), ground.other ? &ground.other->id() : nullptr,
