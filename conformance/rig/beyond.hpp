@@ -13,7 +13,7 @@ namespace conform {
 /// For a creation that asks for more than there is: make one before it, and ask it of what came back.
 class Beyond {
 public:
-  explicit Beyond(Case& c) : case_(c), before_(c.way().adjustments().size()) {}
+  explicit Beyond(Case& c) : case_(c), before_(count()) {}
 
   /// Raw, the creation must have been refused, with one of `errnos` where any are named. Through Verbena it may have
   /// been made with less, if an adjustment says so.
@@ -24,9 +24,12 @@ public:
                        std::string(what) + " was granted and nothing said of it");
   }
   /// Whether Verbena changed anything since.
-  bool adjusted() const { return case_.way().adjustments().size() > before_; }
+  bool adjusted() const { return count() > before_; }
 
 private:
+  /// On either device: what is asked for may be made on the second one.
+  std::size_t count() const { return case_.way().adjustments().size() + case_.other_way().adjustments().size(); }
+
   Case& case_;
   std::size_t before_;
 };

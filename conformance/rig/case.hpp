@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -21,6 +22,13 @@
 
 namespace conform {
 
+/// The second device's host, where that is another one.
+struct Far {
+  const verbena::Library* library = nullptr;  ///< that opened the second device
+  bool same_host = false;                     ///< it is this host after all
+  std::function<std::string()> lost;          ///< why it can't be reached any more; empty: it can
+};
+
 /// What a case runs on: a device, and a second one where the run has two (else the same).
 struct Ground {
   std::shared_ptr<verbena::Verbs> verbs;
@@ -29,6 +37,7 @@ struct Ground {
   std::optional<verbena::Device> other;
   std::uint8_t port = 1;
   std::uint8_t other_port = 1;
+  std::optional<Far> far;
   std::uint64_t seed = 1;
   bool alone = true;                              ///< nobody else uses the device: limits may be exhausted
   std::chrono::milliseconds completion_within{5000};  ///< how long a completion may take

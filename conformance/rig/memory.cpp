@@ -4,14 +4,26 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <utility>
 
 namespace conform {
 
+namespace {
+
+std::atomic<std::uintptr_t> next_address{0};  // 0: wherever the kernel likes
+
+}  // namespace
+
+void lay_memory_from(std::uintptr_t address) noexcept {
+  next_address = address;
+}
+
 Memory::Memory(std::size_t bytes, std::size_t page)
     : mapped_((bytes + page - 1) / page * page + 2 * page), bytes_(bytes) {
-  void* map = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const wish = next_address == 0 ? nullptr : reinterpret_cast<void*>(next_address.fetch_add(mapped_));
+  void* map = mmap(wish, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) throw std::bad_alloc();
   map_ = static_cast<std::uint8_t*>(map);
   data_ = map_ + page;

@@ -31,4 +31,8 @@ private:
   std::size_t bytes_ = 0;
 };
 
+/// From now on memory is laid at ascending addresses from here on, where they are free: for a run whose other end needs
+/// the same ones. Called before there is any.
+void lay_memory_from(std::uintptr_t address) noexcept;
+
 }  // namespace conform

@@ -24,6 +24,9 @@ struct Environment {
 Environment environment_here(const verbena::DeviceId& device, const verbena::DeviceId* other, Substrate substrate,
                              bool shared);
 
+/// What a run lacks whose second device is another host's: such cases belong to a run on one host.
+void over_a_peer(Environment& environment);
+
 /// A column that is settled without running the case.
 struct Settled {
   Verdict verdict = Verdict::absent;

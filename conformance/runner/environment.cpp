@@ -51,4 +51,10 @@ Environment environment_here(const verbena::DeviceId& device, const verbena::Dev
   return here;
 }
 
+void over_a_peer(Environment& environment) {
+  environment.elsewhere["one_process"] = "runs where both ends are in one process (no --peer)";
+  environment.elsewhere["link_control"] =
+      "runs where both ends are on one host: a link that goes down may be the peer's";
+}
+
 }  // namespace conform

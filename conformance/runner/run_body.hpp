@@ -3,12 +3,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/run.hpp"
 #include "rig/case.hpp"
 
 namespace conform {
+
+/// The word of a Stop that is blocked because the peer can't be reached.
+inline constexpr std::string_view kPeer = "peer";
 
 /// What one run of one body in one column came to, before anything is judged.
 struct Outcome {

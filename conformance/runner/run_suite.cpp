@@ -134,8 +134,8 @@ private:
 
 Path path_of(const Ground& ground) {
   if (!ground.other) return Path::none;
-  // Both ends are on this host; whether a wire lies between two NICs is not known here.
-  return Path::loopback;
+  // Whether a wire lies between two NICs of one host is not known here.
+  return ground.far && !ground.far->same_host ? Path::wire : Path::loopback;
 }
 
 }  // namespace
@@ -171,6 +171,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   closing.known = *std::move(known);
   closing.environment =
       environment_here(id, ground.other ? &ground.other->id() : nullptr, options.substrate, options.shared);
+  if (ground.far) over_a_peer(closing.environment);
 
   Run run;
   run.suite_version = list.version;
@@ -195,6 +196,10 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   plan.start_worker = options.start_worker;
   plan.jobs = options.jobs;
   plan.seconds = options.seconds;
+  if (ground.far) {
+    plan.lost = ground.far->lost;
+    plan.deadlines = 3;  // each call at the far end is a question over the network
+  }
   closing.stopped = run_units(collector.units(), plan, collector);
   if (collector.error()) return verbena::Failure(*collector.error());
   run.seconds = std::chrono::duration<double>(Clock::now() - begun).count();

@@ -61,7 +61,7 @@ private:
     for (;;) {
       bool busy = false;
       for (Slot& slot : slots_) {
-        if (slot.unit == nullptr && stopped_.empty() && !queue.empty()) {
+        while (slot.unit == nullptr && stopped_.empty() && !queue.empty()) {
           begin(slot, queue.front());
           queue.pop_front();
         }
@@ -73,6 +73,10 @@ private:
   }
 
   void begin(Slot& slot, const Unit* unit) {
+    if (std::string why = plan_.lost ? plan_.lost() : std::string(); !why.empty()) {
+      block(*unit, std::move(why));
+      return;
+    }
     if (alone(*unit->listed)) slot.worker.reset();
     if (!slot.worker && !replace(slot)) return;
     if (!watch_.started(*unit)) {
@@ -81,9 +85,16 @@ private:
     }
     slot.unit = unit;
     slot.begun = Clock::now();
-    const double seconds = std::max(unit->listed->seconds.value_or(plan_.seconds), plan_.seconds);
+    const double seconds = std::max(unit->listed->seconds.value_or(plan_.seconds), plan_.seconds) * plan_.deadlines;
     slot.deadline = slot.begun + milliseconds(static_cast<long long>(seconds * 1000));
     if (!slot.worker->give(task_of(*unit))) died(slot);
+  }
+
+  void block(const Unit& unit, std::string why) {
+    Ended ended;
+    ended.outcome.emplace();
+    ended.outcome->stop = Stop{Stop::Why::blocked, std::string(kPeer), std::move(why)};
+    if (!watch_.started(unit) || !watch_.ended(unit, std::move(ended))) stopped_ = "what was done could not be kept";
   }
 
   bool replace(Slot& slot) {
@@ -131,7 +142,10 @@ private:
     Ended ended;
     ended.outcome = outcome_from_line(*line);
     if (!ended.outcome) ended.how = "an answer that cannot be read";
+    // Its connection is of no more use; a new worker makes a new one.
+    const bool unreachable = ended.outcome && ended.outcome->stop && ended.outcome->stop->word == kPeer;
     end(slot, std::move(ended));
+    if (unreachable) slot.worker.reset();
   }
 
   void died(Slot& slot) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ struct WorkerPlan {
   StartWorker start_worker;
   unsigned jobs = 1;
   double seconds = 10;  ///< deadline of a case that has none of its own
+  unsigned deadlines = 1;  ///< each is so many times as long
   std::chrono::milliseconds ready_within{60000};
+  std::function<std::string()> lost;  ///< why the peer can't be reached: what has not run then is blocked; may be empty
 };
 
 /// Told as it happens. `false` ends the run.

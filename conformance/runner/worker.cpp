@@ -51,12 +51,19 @@ std::string prepare(const Task& task) {
 verbena::Result<Ground> opened_again(const Ground& ground) {
   Ground again = ground;
   for (auto* device : {&again.device, &again.other}) {
-    if (!device->has_value()) continue;
+    // Another host's device is held by a process there, whose rights stay as they are.
+    if (!device->has_value() || (device == &again.other && ground.far)) continue;
     auto opened = ground.library->open((*device)->id().name);
     if (!opened) return verbena::Failure(opened.error());
     *device = *std::move(opened);
   }
   return again;
+}
+
+Outcome out_of_reach(std::string why) {
+  Outcome outcome;
+  outcome.stop = Stop{Stop::Why::blocked, std::string(kPeer), std::move(why)};
+  return outcome;
 }
 
 Outcome run_prepared(const Task& task, const Ground& ground, const Body& body) try {
@@ -65,7 +72,11 @@ Outcome run_prepared(const Task& task, const Ground& ground, const Body& body) t
   };
   Case c(task.id, task.row, task.covers, ground, way_on(*ground.device, ground.port),
          ground.other ? way_on(*ground.other, ground.other_port) : nullptr);
-  return run_body(body, c);
+  Outcome outcome = run_body(body, c);
+  // What a case makes of a far end that went away says nothing of a device.
+  if (std::string lost = ground.far ? ground.far->lost() : std::string(); !lost.empty())
+    return out_of_reach(std::move(lost));
+  return outcome;
 } catch (const std::exception& error) {
   Outcome outcome;
   outcome.fault = error.what();
@@ -111,6 +122,15 @@ std::string device_answers(const Ground& ground) {
 int refuse_to_work(int out, const std::string& why_not) {
   write_line(out, ready_line(why_not));
   return 1;
+}
+
+int work_without_peer(int in, int out, const std::string& why_not) {
+  if (!write_line(out, ready_line({}))) return 1;
+  LineReader lines(in);
+  while (lines.next()) {
+    if (!write_line(out, to_line(out_of_reach(why_not)))) return 1;
+  }
+  return 0;
 }
 
 int work(int in, int out, const Ground& ground, Bodies bodies) {

@@ -12,4 +12,7 @@ int work(int in, int out, const Ground& ground, Bodies bodies);
 /// A worker that could not open its device says so.
 int refuse_to_work(int out, const std::string& why_not);
 
+/// A worker that could not reach its peer says so of each task: what the tasks need of their own device is not asked.
+int work_without_peer(int in, int out, const std::string& why_not);
+
 }  // namespace conform

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "conform_ground.hpp"
 #include "conform_list.hpp"
+#include "conform_peer.hpp"
 #include "conform_print.hpp"
 #include "exit_code.hpp"
 #include "report/file.hpp"
@@ -27,6 +28,9 @@ struct ConformOptions {
   std::string suite, report, substrate;
   conform::SuiteOptions run;
   bool list = false, json = false, prove_quirks = false;
+  bool list = false, json = false, prove_quirks = false;
+  std::optional<std::string> serve;  ///< [ADDRESS][:PORT]
+  std::string peer_run;
   int workers = -1;
 };
 
@@ -46,6 +50,13 @@ std::string wrong_with(const ConformOptions& options, const CaseList& list) {
   std::set<std::string> names;
   for (const std::string& name : options.devices)
     if (!names.insert(name).second) return fmt::format("{} is named twice", name);
+  if (options.serve && (!options.devices.empty() || !options.nics.empty() || !options.ground.peer.empty()))
+    return "--serve has no run of its own: the host that names this one with --peer has the device under test";
+  if (!options.ground.peer.empty() && !options.ground.other.empty())
+    return "the other end is the peer's (--peer) or this host's (--other), not both";
+  if (options.ground.peer.empty() && !options.ground.peer_device.empty()) return "--peer-device needs --peer HOST";
+  if (options.run.official && !options.ground.peer.empty())
+    return "--official runs on one host: what a bundle is verified by is all on it";
   if (options.devices.size() == 1 && options.devices.front() == options.ground.other)
     return fmt::format("{} is named as its own other end", options.ground.other);
   for (const std::string& glob : options.run.globs)
@@ -90,8 +101,13 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   GroundOptions ground = options.ground;
   ground.device = device;
   ground.shared = options.run.shared;
+  ground.peer_run = {list.version, list.hash(), 0};
   const auto opened = open_ground(ground);
   if (!opened) return fail(opened.error());
+  if ((*opened)->far) {
+    ground.peer_run.token = (*opened)->far->welcome().token;
+    ground.peer_device = (*opened)->ground.other->id().name;
+  }
   conform::SuiteOptions suite = options.run;
   suite.command = own_arguments();
   suite.start_worker = exec_workers(ground);
@@ -126,6 +142,7 @@ int run(ConformOptions options) {
   if (options.workers >= 0) {
     options.ground.device = options.devices.empty() ? std::string() : options.devices.front();
     options.ground.shared = options.run.shared;
+    options.ground.peer_run = peer_run_from(options.peer_run).value_or(PeerRun{});
     return be_spawner(options.ground, options.workers);
   }
   const std::optional<CaseList> list = read_case_list(options.suite);
@@ -138,6 +155,7 @@ int run(ConformOptions options) {
     print_list(conform::select_cases(*list, options.run.globs), options.json);
     return kOk;
   }
+  if (options.serve) return serve(*options.serve, *list);
   if (!options.nics.empty()) {
     complain("this build has no emulated NIC to run the suite on; --nic waits for one, -d takes a device");
     return kNothingTested;
@@ -167,6 +185,16 @@ void add_conform(CLI::App& app, Run& run_later) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--other", options->ground.other, "A second device, for the other end of each connection");
+  command
+      ->add_option("--serve", options->serve,
+                   "Have the other end of other hosts' runs, at [ADDRESS][:PORT] (127.0.0.1:18590), until Ctrl-C")
+      ->option_text("[ADDRESS][:PORT]")
+      ->expected(0, 1)
+      ->default_str("");
+  command->add_option("--peer", options->ground.peer,
+                      "The other end of each connection is on HOST[:PORT], which serves");
+  command->add_option("--peer-device", options->ground.peer_device, "The device there; left out: the only one");
+  command->add_option("--peer-run", options->peer_run)->group("");
   command->add_option("-i,--port", options->ground.port, "Port, from 1")
       ->check(CLI::Range(1U, 255U))
       ->capture_default_str();
@@ -197,7 +225,10 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--suite", options->suite, "Read the lists from a folder laid out like conformance/");
   command->add_option("--workers", options->workers)->group("");
   command->add_option("--without-rule", options->ground.without_rule)->group("");
-  command->footer("Example: verbena conform -d rxe0 --case 'cq.*' --report out");
+  command->footer(
+      "Examples: verbena conform -d rxe0 --case 'cq.*' --report out\n"
+      "Between two hosts: verbena conform --serve 192.0.2.2    on the one, which asks nobody who he is\n"
+      "                   verbena conform -d mlx5_0 --peer 192.0.2.2    on the other, which has the run");
   command->callback([options, &run_later] { run_later = [options] { return run(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "conform_peer.hpp"
 #include "runner/worker.hpp"
 #include "runner/worker_spawner.hpp"
 #include "verbena/verbs.hpp"
@@ -25,6 +26,9 @@ verbena::Result<std::shared_ptr<Opened>> load_library(const GroundOptions& optio
   auto settings = verbena::load_settings();
   if (!settings) return Failure(settings.error());
   opened->ground.verbs = verbena::real_verbs();
+  if (!options.peer.empty()) {
+    if (auto far = load_far(options, *settings, *opened); !far) return Failure(far.error());
+  }
   verbena::LibraryOptions library;
   library.verbs = opened->ground.verbs;
   if (!options.without_rule.empty()) {
@@ -51,6 +55,7 @@ verbena::Result<void> open_devices(const GroundOptions& options, Opened& opened)
   auto first = opened.library->open(options.device);
   if (!first) return Failure(first.error());
   opened.ground.device = *std::move(first);
+  if (opened.far) return open_far(options, opened);
   if (options.other.empty()) return {};
   auto second = opened.library->open(options.other);
   if (!second) return Failure(second.error());
@@ -73,6 +78,9 @@ conform::StartWorker exec_workers(const GroundOptions& options) {
                                     "-i",      fmt::format("{}", options.port),
                                     "--seed",  fmt::format("{}", options.seed)};
   if (!options.other.empty()) words.insert(words.end(), {"--other", options.other});
+  if (!options.peer.empty())
+    words.insert(words.end(), {"--peer", options.peer, "--peer-device", options.peer_device, "--peer-run",
+                               to_word(options.peer_run)});
   if (!options.without_rule.empty()) words.insert(words.end(), {"--without-rule", options.without_rule});
   if (options.shared) words.emplace_back("--shared-ok");
   const auto spawner = conform::WorkerSpawner::start([&words](int control) {
@@ -94,8 +102,15 @@ int be_spawner(const GroundOptions& options, int control) {
   // What a driver prints must not stand between the lines of the report.
   dup2(STDERR_FILENO, STDOUT_FILENO);
   const auto loaded = load_library(options);
+  // Each worker has a connection of its own.
+  if (loaded && (*loaded)->far) (*loaded)->far->disconnect();
   const std::vector<conform::Body> bodies = conform::all_bodies();
   return conform::spawn_workers(control, [&](int channel) {
+    if (!options.peer.empty()) {
+      const auto again = loaded ? connect_far_again(options, **loaded) : verbena::Result<void>(Failure(loaded.error()));
+      if (!again && again.error().kind == verbena::ErrorKind::io)
+        return conform::work_without_peer(channel, channel, again.error().text);
+    }
     if (!loaded) return conform::refuse_to_work(channel, verbena::to_string(loaded.error()));
     if (const auto devices = open_devices(options, **loaded); !devices)
       return conform::refuse_to_work(channel, verbena::to_string(devices.error()));

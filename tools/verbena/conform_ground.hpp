@@ -6,11 +6,20 @@
 #include <optional>
 #include <string>
 
+#include "peer/far_verbs.hpp"
 #include "rig/case.hpp"
 #include "runner/worker_process.hpp"
 #include "verbena/library.hpp"
 
 namespace cli {
+
+/// What a peer is told of a run: the list that it is of, and in each connection but the first the token that the peer
+/// gave to the run.
+struct PeerRun {
+  std::uint32_t list_version = 0;
+  std::uint64_t list_hash = 0;
+  std::uint64_t token = 0;
+};
 
 /// On what the suite runs, in this process and in each of its workers.
 struct GroundOptions {
@@ -20,11 +29,16 @@ struct GroundOptions {
   std::uint64_t seed = 1;
   bool shared = false;
   std::string without_rule;  ///< id of a quirk rule that is turned off; empty: none
+  std::string peer;         ///< HOST[:PORT] of a server that has the other end; empty: none
+  std::string peer_device;  ///< there; empty: the only one
+  PeerRun peer_run;
 };
 
 /// The library over this host's own verbs, and the devices of one run, opened.
 struct Opened {
+  std::shared_ptr<conform::peer::FarVerbs> far;  ///< null without a peer
   std::optional<verbena::Library> library;
+  std::optional<verbena::Library> far_library;  ///< over a peer: of its devices
   conform::Ground ground;
 };
 verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& options);

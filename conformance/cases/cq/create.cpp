@@ -42,7 +42,7 @@ void any_number(Case& c) {
 
 void least_depth(Case& c) {
   // A driver whose least depth is above 1 is asked for 1 all the same: it may round up, and must not refuse.
-  const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = 1}), "ibv_create_cq of one entry");
+  const Object<ibv_cq> cq = c.made(c.other_way().cq({.cqe = 1}), "ibv_create_cq of one entry");
   Loop loop(c, {.b = {.recv_cq = cq.raw()}});
   for (std::uint64_t wr_id = 1; wr_id <= 3; ++wr_id) carries(c, loop, "a queue of one entry", wr_id);
 }
@@ -86,7 +86,7 @@ void negative_refused(Case& c) {
 }
 
 void zero_answered(Case& c) {
-  const Object<ibv_cq> cq = c.way().cq({.cqe = 0});
+  const Object<ibv_cq> cq = c.other_way().cq({.cqe = 0});
   if (!cq) {
     c.holds(cq.error() != 0, Seen::refused, "ibv_create_cq of depth 0 gave neither a queue nor an errno");
     return;

@@ -7,6 +7,7 @@
 
 #include "cases/bodies.hpp"
 #include "rig/work.hpp"
+#include "verbena/fields.hpp"
 
 // Messages of every opcode around the path's MTU, of no byte and of many; and the table of all of them.
 namespace conform {
@@ -225,14 +226,18 @@ void ud_up_to_mtu(Case& c) {
 /// What came of a datagram of one byte more than the MTU, and of a fitting one behind it.
 void ud_above_mtu(Case& c, bool the_long_one) {
   Loop loop(c, {.type = QpType::ud});
+  // The sender's own port bounds a datagram; what the path's other end takes may be less.
+  ibv_port_attr port{};
+  c.need(c.accepted(c.verbs().query_port(c.context(), c.port(), port), "ibv_query_port"));
+  const std::size_t mtu = verbena::mtu_bytes(port.active_mtu);
   loop.a().memory->fill(3);
   std::memset(loop.b().data(), kOld, loop.b().memory->size());
-  const std::size_t room = kGrhBytes + 2 * std::size_t{loop.mtu()};
+  const std::size_t room = kGrhBytes + 2 * mtu;
   for (const std::uint64_t wr_id : {1U, 2U}) {
     c.need(c.accepted(loop.receive(loop.b(), wr_id, (wr_id - 1) * room, room), "ibv_post_recv"));
   }
   // Refused when posted or dropped when sent: both are allowed, and so is a completion of any status for it.
-  const int error = loop.send(loop.a(), 10, 0, std::size_t{loop.mtu()} + 1);
+  const int error = loop.send(loop.a(), 10, 0, mtu + 1);
   if (the_long_one) {
     if (error == 0) static_cast<void>(next(c, loop.a().send_cq.raw()));
     c.holds(quiet(c, loop.b().recv_cq.raw()), Seen::data, "a datagram above the MTU was received");

@@ -79,6 +79,7 @@ void busy_with_srq(Case& c) {
   LoopShape shape{.type = verbena::QpType::rc};
   shape.b.pd = pd.raw();
   shape.b.srq = srq.raw();
+  shape.same_device = true;
   if (!c.native(verbena::Feature::rc)) shape.type = verbena::QpType::ud;
   Loop loop(c, shape);
   c.need(c.accepted(loop.receive(loop.b(), 1, 0, kGrhBytes + 64), "ibv_post_srq_recv after the refusal"));

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "peer/far_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace conform::peer {
+
+namespace {
+
+std::uint64_t floor_of(std::uint64_t address) {
+  return address / kGrain * kGrain;
+}
+
+}  // namespace
+
+FarMemory::~FarMemory() {
+  for (const auto& [page, count] : pages_) munmap(reinterpret_cast<void*>(page), page_);
+}
+
+int FarMemory::map_page(std::uint64_t page) {
+  if (pages_.contains(page)) return 0;
+  void* const wanted = reinterpret_cast<void*>(page);
+  void* const got =
+      mmap(wanted, page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == MAP_FAILED) return errno;
+  if (got != wanted) {  // a kernel that doesn't know the flag takes the address as a hint
+    munmap(got, page_);
+    return EEXIST;
+  }
+  pages_[page] = 0;
+  return 0;
+}
+
+int FarMemory::hold(std::uint64_t address, std::size_t length) {
+  if (length == 0 || address + length < address) return EINVAL;
+  std::uint64_t at = floor_of(address);
+  int error = 0;
+  for (; at < address + length && error == 0; at += kGrain) {
+    if (const auto found = pieces_.find(at); found != pieces_.end()) {
+      ++found->second.users;
+      continue;
+    }
+    const std::uint64_t page = at / page_ * page_;
+    error = map_page(page);
+    if (error != 0) break;
+    ++pages_[page];
+    pieces_[at].users = 1;
+    // The page may hold what a neighbour left.
+    std::memset(reinterpret_cast<void*>(at), 0, kGrain);
+  }
+  if (error != 0 && at > floor_of(address)) drop(floor_of(address), at - floor_of(address));
+  return error;
+}
+
+void FarMemory::drop(std::uint64_t address, std::size_t length) {
+  for (std::uint64_t at = floor_of(address); at < address + length; at += kGrain) {
+    const auto found = pieces_.find(at);
+    if (found == pieces_.end() || --found->second.users != 0) continue;
+    pieces_.erase(found);
+    const std::uint64_t page = at / page_ * page_;
+    if (--pages_[page] != 0) continue;
+    pages_.erase(page);
+    munmap(reinterpret_cast<void*>(page), page_);
+  }
+}
+
+bool FarMemory::apply(Packet& in) {
+  const auto count = in.get<std::uint32_t>();
+  for (std::uint32_t run = 0; run < count; ++run) {
+    auto address = in.get<std::uint64_t>();
+    std::size_t left = in.get<std::uint32_t>();
+    const std::uint8_t* bytes = in.take(left);
+    if (bytes == nullptr) return false;
+    while (left > 0) {
+      const std::uint64_t base = floor_of(address);
+      const std::size_t here = std::min<std::size_t>(left, base + kGrain - address);
+      const auto found = pieces_.find(base);
+      if (found == pieces_.end()) return false;
+      std::memcpy(found->second.last.data() + (address - base), bytes, here);
+      std::memcpy(reinterpret_cast<void*>(address), bytes, here);
+      address += here;
+      bytes += here;
+      left -= here;
+    }
+  }
+  return in.good();
+}
+
+void FarMemory::changes(Packet& out) {
+  Changes changes(out);
+  for (auto& [address, piece] : pieces_) {
+    // The device may be writing: what is compared must be what is sent.
+    std::array<std::uint8_t, kGrain> now;
+    if (std::memcmp(reinterpret_cast<const void*>(address), piece.last.data(), kGrain) == 0) continue;
+    std::memcpy(now.data(), reinterpret_cast<const void*>(address), kGrain);
+    changes.add(address, now.data(), piece.last.data(), kGrain);
+  }
+}
+
+}  // namespace conform::peer
