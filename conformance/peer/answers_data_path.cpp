@@ -61,8 +61,10 @@ int Answers::post_send(Packet& in, Packet& out) {
     if (qp->qp_type == IBV_QPT_UD) wr.wr.ud.ah = taken(in, ahs_);
     if (wr.opcode == IBV_WR_BIND_MW) {
       wr.bind_mw.mw = taken(in, mws_);
+      const auto rkey = in.get<std::uint32_t>();
       wr.bind_mw.bind_info.mr = taken(in, mrs_);
       if (wr.bind_mw.mw == nullptr) return EINVAL;
+      wr.bind_mw.mw->rkey = rkey;
     } else if (wr.opcode == IBV_WR_TSO) {
       return EOPNOTSUPP;  // its header is memory that nobody sent
     }
@@ -135,6 +137,7 @@ int Answers::data_path(Call call, Packet& in, Packet& out) {
     case Call::bind_mw: {
       ibv_qp* qp = taken(in, qps_);
       ibv_mw* mw = taken(in, mws_);
+      const auto rkey = in.get<std::uint32_t>();
       ibv_mw_bind bind{};
       bind.bind_info.mr = taken(in, mrs_);
       in.get(bind.wr_id);
@@ -143,6 +146,7 @@ int Answers::data_path(Call call, Packet& in, Packet& out) {
       in.get(bind.bind_info.length);
       in.get(bind.bind_info.mw_access_flags);
       if (qp == nullptr || mw == nullptr) return EINVAL;
+      mw->rkey = rkey;
       out.put(mw->context->ops.bind_mw(qp, mw, &bind));
       out.put(mw->rkey);
       return 0;

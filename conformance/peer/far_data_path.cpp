@@ -162,6 +162,8 @@ int FarVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
     if (qp->qp_type == IBV_QPT_UD) values.put(id_of(one->wr.ud.ah));
     if (one->opcode == IBV_WR_BIND_MW) {
       values.put(id_of(one->bind_mw.mw));
+      // A program may write the key into the structure, where rxe's provider looks for it.
+      values.put(one->bind_mw.mw != nullptr ? one->bind_mw.mw->rkey : 0U);
       values.put(id_of(one->bind_mw.bind_info.mr));
     }
   }
@@ -198,7 +200,7 @@ int FarVerbs::req_notify_cq(ibv_cq* cq, int solicited_only) {
 
 int FarVerbs::bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   Line::Answer answer =
-      line_.ask(Call::bind_mw, id_of(qp), id_of(mw), id_of(bind->bind_info.mr), bind->wr_id, bind->send_flags,
+      line_.ask(Call::bind_mw, id_of(qp), id_of(mw), mw->rkey, id_of(bind->bind_info.mr), bind->wr_id, bind->send_flags,
                 bind->bind_info.addr, bind->bind_info.length, bind->bind_info.mw_access_flags);
   if (answer.error != 0) return answer.error;
   const auto returned = answer.rest.get<int>();

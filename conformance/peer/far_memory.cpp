@@ -21,38 +21,45 @@ FarMemory::~FarMemory() {
   for (const auto& [page, count] : pages_) munmap(reinterpret_cast<void*>(page), page_);
 }
 
-int FarMemory::map_page(std::uint64_t page) {
-  if (pages_.contains(page)) return 0;
-  void* const wanted = reinterpret_cast<void*>(page);
-  void* const got =
-      mmap(wanted, page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == MAP_FAILED) return errno;
-  if (got != wanted) {  // a kernel that doesn't know the flag takes the address as a hint
-    munmap(got, page_);
-    return EEXIST;
+int FarMemory::map_pages(std::uint64_t first, std::uint64_t last) {
+  while (first < last) {
+    if (pages_.contains(first)) {
+      first += page_;
+      continue;
+    }
+    std::uint64_t end = first + page_;
+    while (end < last && !pages_.contains(end)) end += page_;
+    void* const wanted = reinterpret_cast<void*>(first);
+    void* const got =
+        mmap(wanted, end - first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED) return errno;
+    if (got != wanted) {  // a kernel that doesn't know the flag takes the address as a hint
+      munmap(got, end - first);
+      return EEXIST;
+    }
+    for (; first < end; first += page_) pages_[first] = 0;
   }
-  pages_[page] = 0;
   return 0;
 }
 
 int FarMemory::hold(std::uint64_t address, std::size_t length) {
   if (length == 0 || address + length < address) return EINVAL;
-  std::uint64_t at = floor_of(address);
-  int error = 0;
-  for (; at < address + length && error == 0; at += kGrain) {
-    if (const auto found = pieces_.find(at); found != pieces_.end()) {
-      ++found->second.users;
-      continue;
-    }
-    const std::uint64_t page = at / page_ * page_;
-    error = map_page(page);
-    if (error != 0) break;
-    ++pages_[page];
-    pieces_[at].users = 1;
-    // The page may hold what a neighbour left.
-    std::memset(reinterpret_cast<void*>(at), 0, kGrain);
+  const std::uint64_t first = address / page_ * page_;
+  const std::uint64_t last = (address + length + page_ - 1) / page_ * page_;
+  const int error = map_pages(first, last);
+  for (std::uint64_t at = floor_of(address); error == 0 && at < address + length; at += kGrain) {
+    Piece& piece = pieces_[at];
+    if (++piece.users != 1) continue;
+    // A page that stayed for a neighbour's sake may hold what was here before.
+    if (++pages_[at / page_ * page_] > 1) std::memset(reinterpret_cast<void*>(at), 0, kGrain);
   }
-  if (error != 0 && at > floor_of(address)) drop(floor_of(address), at - floor_of(address));
+  // What was mapped for nothing goes again.
+  for (std::uint64_t page = first; error != 0 && page < last; page += page_) {
+    const auto found = pages_.find(page);
+    if (found == pages_.end() || found->second != 0) continue;
+    pages_.erase(found);
+    munmap(reinterpret_cast<void*>(page), page_);
+  }
   return error;
 }
 

@@ -33,7 +33,8 @@ private:
     unsigned users = 0;
     std::array<std::uint8_t, kGrain> last{};
   };
-  int map_page(std::uint64_t page);
+  /// Maps the pages from the first to before the last that are not there yet.
+  int map_pages(std::uint64_t first, std::uint64_t last);
 
   std::size_t page_;
   std::map<std::uint64_t, Piece> pieces_;  // by address

@@ -30,10 +30,11 @@ std::size_t read_own(std::uint64_t address, std::uint8_t* into, std::size_t leng
 
 bool Mirror::hold(std::uint64_t address, std::size_t length) {
   if (length == 0 || address + length < address) return false;
-  std::array<std::uint8_t, kGrain> scratch;
-  const std::uint64_t end = address + length;
-  for (std::uint64_t at = floor_of(address); at < end; at += kGrain) {
-    if (read_own(at, scratch.data(), kGrain) != kGrain) return false;
+  std::vector<std::uint8_t> scratch(kAtOnce * kGrain);
+  const std::uint64_t end = floor_of(address + length + kGrain - 1);
+  for (std::uint64_t at = floor_of(address); at < end; at += scratch.size()) {
+    const std::size_t here = std::min<std::size_t>(scratch.size(), end - at);
+    if (read_own(at, scratch.data(), here) != here) return false;
   }
   for (std::uint64_t at = floor_of(address); at < end; at += kGrain) ++pieces_[at].users;
   return true;

@@ -28,7 +28,6 @@ struct ConformOptions {
   std::string suite, report, substrate;
   conform::SuiteOptions run;
   bool list = false, json = false, prove_quirks = false;
-  bool list = false, json = false, prove_quirks = false;
   std::optional<std::string> serve;  ///< [ADDRESS][:PORT]
   std::string peer_run;
   int workers = -1;

@@ -146,7 +146,7 @@ verbena::Result<void> open_far(const GroundOptions& options, Opened& opened) {
   return connects_by_states(*ground.other, ground.other_port);
 }
 
-int serve(const std::string& where, const CaseList& list) {
+int serve(const std::string& where, const conform::CaseList& list) {
   const auto at = conform::peer::host_port(where, conform::peer::kDefaultPort);
   if (!at) {
     complain(fmt::format("'{}' is not [ADDRESS][:PORT]", where));
