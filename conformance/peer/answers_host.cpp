@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string>
 #include <string_view>
 
 #include "peer/answers.hpp"
@@ -11,10 +12,17 @@ namespace conform::peer {
 namespace {
 
 /// Nobody is asked who he is, so no more is shown than what tells of devices.
-bool shown(std::string_view path) {
-  static constexpr std::array<std::string_view, 3> kFiles = {"/proc/self/status", "/proc/cpuinfo", "/dev/infiniband"};
+bool shown(Call call, std::string_view path, std::string_view libibverbs) {
+  static constexpr std::array<std::string_view, 4> kFolders = {"/sys/class/", "/sys/devices/", "/sys/module/",
+                                                               "/sys/hypervisor/"};
+  static constexpr std::array<std::string_view, 2> kFiles = {"/proc/self/status", "/proc/cpuinfo"};
   if (path.find("..") != std::string_view::npos) return false;
-  return path.starts_with("/sys/") || std::find(kFiles.begin(), kFiles.end(), path) != kFiles.end();
+  // Whether it may be opened, and which providers are beside the library.
+  if (call == Call::access && path.starts_with("/dev/infiniband")) return true;
+  if (call == Call::list_directory && path == std::string(libibverbs.substr(0, libibverbs.rfind('/'))) + "/libibverbs")
+    return true;
+  return std::any_of(kFolders.begin(), kFolders.end(), [&](std::string_view one) { return path.starts_with(one); }) ||
+         std::find(kFiles.begin(), kFiles.end(), path) != kFiles.end();
 }
 
 }  // namespace
@@ -76,7 +84,7 @@ int Answers::host(Call call, Packet& in, Packet& out) {
       break;
   }
   const std::string path = in.text();
-  if (!shown(path)) return EACCES;
+  if (!shown(call, path, verbs_.libibverbs_path())) return EACCES;
   std::string text;
   switch (call) {
     case Call::read_file: {

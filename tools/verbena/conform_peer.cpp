@@ -142,6 +142,7 @@ verbena::Result<void> open_far(const GroundOptions& options, Opened& opened) {
   far.same_host = opened.far->welcome().boot == conform::peer::boot_here();
   far.lost = [line = &opened.far->line()] { return line->trouble(); };
   ground.far = std::move(far);
+  ground.completion_within *= 3;  // each poll at the far end is a question over the network
   if (auto good = connects_by_states(*ground.device, ground.port); !good) return good;
   return connects_by_states(*ground.other, ground.other_port);
 }
