@@ -122,6 +122,7 @@ void busy_with_mw(Case& c) {
   LoopShape shape = open_to_all(c);
   shape.access |= IBV_ACCESS_MW_BIND;
   shape.b.pd = pd.raw();
+  shape.same_device = true;
   Loop loop(c, shape);
   ibv_mw_bind bind{};
   bind.send_flags = IBV_SEND_SIGNALED;
