@@ -225,7 +225,7 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--workers", options->workers)->group("");
   command->add_option("--without-rule", options->ground.without_rule)->group("");
   command->footer(
-      "Examples: verbena conform -d rxe0 --case 'cq.*' --report out\n"
+      "Example: verbena conform -d rxe0 --case 'cq.*' --report out\n"
       "Between two hosts: verbena conform --serve 192.0.2.2    on the one, which asks nobody who he is\n"
       "                   verbena conform -d mlx5_0 --peer 192.0.2.2    on the other, which has the run");
   command->callback([options, &run_later] { run_later = [options] { return run(*options); }; });
