@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "peer/event_element.hpp"
+#include "rig/event_element.hpp"
 
 namespace conform::peer {
 

@@ -10,6 +10,10 @@ namespace conform::peer {
 
 /// Memory is compared with its last known copy in pieces of this many bytes, which divide a page of every host.
 inline constexpr std::size_t kGrain = std::size_t{1} << 12;
+/// The piece that holds the address.
+constexpr std::uint64_t floor_of(std::uint64_t address) {
+  return address / kGrain * kGrain;
+}
 
 /// What changed in memory, as it goes with a question or an answer: a count of runs, then each one's address, length
 /// and bytes. To the byte: what lies beside a changed byte may be changing at the other end.

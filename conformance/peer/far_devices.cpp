@@ -7,8 +7,8 @@
 #include <cstring>
 #include <thread>
 
-#include "peer/event_element.hpp"
 #include "peer/far_verbs.hpp"
+#include "rig/event_element.hpp"
 
 namespace conform::peer {
 

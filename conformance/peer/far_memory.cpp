@@ -9,14 +9,6 @@
 
 namespace conform::peer {
 
-namespace {
-
-std::uint64_t floor_of(std::uint64_t address) {
-  return address / kGrain * kGrain;
-}
-
-}  // namespace
-
 FarMemory::~FarMemory() {
   for (const auto& [page, count] : pages_) munmap(reinterpret_cast<void*>(page), page_);
 }

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kAtOnce = 256;
 
-std::uint64_t floor_of(std::uint64_t address) {
-  return address / kGrain * kGrain;
-}
-
 /// Copies memory of this process that may not be there: how many bytes could be read.
 std::size_t read_own(std::uint64_t address, std::uint8_t* into, std::size_t length) {
   const iovec local{into, length};

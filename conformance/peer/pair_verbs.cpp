@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "peer/event_element.hpp"
 #include "peer/near_path.hpp"
+#include "rig/event_element.hpp"
 
 namespace conform::peer {
 

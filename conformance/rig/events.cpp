@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "rig/event_element.hpp"
 #include "verbena/errno_family.hpp"
 
 namespace conform {
@@ -31,24 +32,17 @@ std::optional<CqRaised> take_until(Case& c, ibv_comp_channel* channel, Clock::ti
 
 /// What an event is about: the object, or null for one of a port or of the device.
 const void* element_of(const ibv_async_event& event) {
-  switch (event.event_type) {
-    case IBV_EVENT_CQ_ERR:
+  switch (kind_of(event.event_type)) {
+    case ElementKind::cq:
       return event.element.cq;
-    case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR:
-    case IBV_EVENT_COMM_EST:
-    case IBV_EVENT_SQ_DRAINED:
-    case IBV_EVENT_PATH_MIG:
-    case IBV_EVENT_PATH_MIG_ERR:
-    case IBV_EVENT_QP_LAST_WQE_REACHED:
+    case ElementKind::qp:
       return event.element.qp;
-    case IBV_EVENT_SRQ_ERR:
-    case IBV_EVENT_SRQ_LIMIT_REACHED:
+    case ElementKind::srq:
       return event.element.srq;
-    default:
-      return nullptr;
+    case ElementKind::port:
+      break;
   }
+  return nullptr;
 }
 
 }  // namespace

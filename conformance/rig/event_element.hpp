@@ -5,7 +5,7 @@
 
 #include <infiniband/verbs.h>
 
-namespace conform::peer {
+namespace conform {
 
 /// What an asynchronous event is about. A device's is told by its port, which is 0.
 enum class ElementKind : std::uint8_t { port, cq, qp, srq };
@@ -48,4 +48,4 @@ inline void set_element(ibv_async_event& event, void* object, std::uint32_t port
   }
 }
 
-}  // namespace conform::peer
+}  // namespace conform
