@@ -107,7 +107,7 @@ Made<ibv_device*> FarVerbs::get_device_list(int& count) {
       const std::size_t room =
           text == device->object.name || text == device->object.dev_name ? IBV_SYSFS_NAME_MAX : IBV_SYSFS_PATH_MAX;
       const std::string value = answer.rest.text();
-      std::memcpy(text, value.data(), std::min(value.size(), room - 1));
+      text[value.copy(text, room - 1)] = '\0';
     }
     list.push_back(&device->object);
     devices_.push_back(std::move(device));

@@ -52,7 +52,7 @@ int errno_of(const Error& error) {
 /// Owned here, and found again by the raw handle that cases work with. One that is not known is adopted, and stays its
 /// owner's.
 template <class T, class Raw>
-class Known {
+class Held {
 public:
   template <class Adopt>
   T* find(Raw* raw, const Adopt& adopt) {
@@ -72,14 +72,14 @@ private:
 
 struct Objects {
   // Destroyed from the last to the first, so what is built upon comes first.
-  Known<verbena::Pd, ibv_pd> pds;
-  Known<verbena::CompChannel, ibv_comp_channel> channels;
-  Known<verbena::Cq, ibv_cq> cqs;
-  Known<verbena::Srq, ibv_srq> srqs;
-  Known<verbena::Mr, ibv_mr> mrs;
-  Known<verbena::Mw, ibv_mw> mws;
-  Known<verbena::Ah, ibv_ah> ahs;
-  Known<verbena::Qp, ibv_qp> qps;
+  Held<verbena::Pd, ibv_pd> pds;
+  Held<verbena::CompChannel, ibv_comp_channel> channels;
+  Held<verbena::Cq, ibv_cq> cqs;
+  Held<verbena::Srq, ibv_srq> srqs;
+  Held<verbena::Mr, ibv_mr> mrs;
+  Held<verbena::Mw, ibv_mw> mws;
+  Held<verbena::Ah, ibv_ah> ahs;
+  Held<verbena::Qp, ibv_qp> qps;
 };
 
 class VerbenaWay final : public Way {
@@ -260,7 +260,7 @@ private:
   }
 
   template <class T, class Raw>
-  Object<Raw> made(Result<T> object, Known<T, Raw> Objects::* where) {
+  Object<Raw> made(Result<T> object, Held<T, Raw> Objects::* where) {
     if (!object) return Object<Raw>::refused(errno_of(object.error()));
     Raw* raw = object->raw();
     (objects_.get()->*where).add(raw, *std::move(object));

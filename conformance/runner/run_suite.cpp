@@ -7,10 +7,12 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <utility>
 
 #include "runner/closing.hpp"
 #include "runner/identity.hpp"
 #include "runner/run_units.hpp"
+#include "runner/sha256.hpp"
 #include "verbena/version.h"
 
 namespace conform {
@@ -138,17 +140,32 @@ Path path_of(const Ground& ground) {
   return ground.far && !ground.far->same_host ? Path::wire : Path::loopback;
 }
 
+/// Each case has a place of its own in the draw, which no other case moves.
+std::vector<const ListedCase*> draw(const std::vector<const ListedCase*>& cases, std::size_t count,
+                                    std::uint64_t seed) {
+  std::vector<std::pair<std::string, std::size_t>> places;
+  for (std::size_t at = 0; at < cases.size(); ++at)
+    places.emplace_back(sha256(fmt::format("{} {}", seed, cases[at]->id)), at);
+  std::sort(places.begin(), places.end());
+  places.resize(std::min(count, places.size()));
+  std::sort(places.begin(), places.end(), [](const auto& one, const auto& next) { return one.second < next.second; });
+  std::vector<const ListedCase*> drawn;
+  drawn.reserve(places.size());
+  for (const auto& place : places) drawn.push_back(cases[place.second]);
+  return drawn;
+}
+
 }  // namespace
 
-std::vector<const ListedCase*> select_cases(const CaseList& list, const std::vector<std::string>& globs) {
+std::vector<const ListedCase*> select_cases(const CaseList& list, const CaseChoice& choice) {
   std::vector<const ListedCase*> selected;
   for (const ListedCase& one : list.cases) {
-    const bool wanted = globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-                          return glob_matches(glob, one.id);
-                        });
+    const bool wanted =
+        choice.globs.empty() || std::any_of(choice.globs.begin(), choice.globs.end(),
+                                            [&](const std::string& glob) { return glob_matches(glob, one.id); });
     if (wanted) selected.push_back(&one);
   }
-  return selected;
+  return choice.sample == 0 ? selected : draw(selected, choice.sample, choice.seed);
 }
 
 Substrate substrate_of(const verbena::DeviceId& device) {
@@ -166,7 +183,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
 
   Closing closing;
   closing.list = &list;
-  closing.selected = select_cases(list, options.globs);
+  closing.selected = select_cases(list, options.choice);
   closing.contract = contract->get();
   closing.known = *std::move(known);
   closing.environment =

@@ -16,8 +16,15 @@
 
 namespace conform {
 
-struct SuiteOptions {
+/// Which cases of a list are to run.
+struct CaseChoice {
   std::vector<std::string> globs;  ///< of case ids; empty: all
+  std::size_t sample = 0;          ///< so many of them, drawn by the seed; 0: all
+  std::uint64_t seed = 1;
+};
+
+struct SuiteOptions {
+  CaseChoice choice;
   unsigned jobs = 1;
   double seconds = 10;
   unsigned repeat = 1;
@@ -30,8 +37,9 @@ struct SuiteOptions {
   std::function<void(std::size_t done, std::size_t all, const std::string& id)> progress;
 };
 
-/// The cases that one of the globs names, in their order; all when there is no glob.
-std::vector<const ListedCase*> select_cases(const CaseList& list, const std::vector<std::string>& globs);
+/// The cases that are chosen, in the order of the list. The same seed draws the same ones on every host, and nearly the
+/// same ones when the list grows.
+std::vector<const ListedCase*> select_cases(const CaseList& list, const CaseChoice& choice);
 
 /// Runs the selected cases on the ground's device, in both columns, and judges them. Without a folder nothing is
 /// written. Errors: bad_table for a match of the driver's table; io when the folder can't take what is done (what was

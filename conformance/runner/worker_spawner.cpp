@@ -80,7 +80,7 @@ pid_t make_worker(int control, int channel, pid_t owner, const BecomeWorker& wor
   close(pids[1]);
   pid_t made = -1;
   if (between > 0) {
-    if (read(pids[0], &made, sizeof made) != sizeof made) made = -1;
+    if (::read(pids[0], &made, sizeof made) != sizeof made) made = -1;
     waitpid(between, nullptr, 0);
   }
   close(pids[0]);

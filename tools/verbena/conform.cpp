@@ -58,11 +58,12 @@ std::string wrong_with(const ConformOptions& options, const CaseList& list) {
     return "--official runs on one host: what a bundle is verified by is all on it";
   if (options.devices.size() == 1 && options.devices.front() == options.ground.other)
     return fmt::format("{} is named as its own other end", options.ground.other);
-  for (const std::string& glob : options.run.globs)
-    if (conform::select_cases(list, {glob}).empty())
+  for (const std::string& glob : options.run.choice.globs)
+    if (conform::select_cases(list, {.globs = {glob}}).empty())
       return fmt::format("no case is called '{}'; --list prints them", glob);
   if (options.run.official && options.report.empty()) return "--official needs --report DIR for its bundle";
-  if (options.run.official && (!options.run.globs.empty() || options.run.shared || !options.suite.empty()))
+  if (options.run.official && (!options.run.choice.globs.empty() || options.run.choice.sample != 0 ||
+                               options.run.shared || !options.suite.empty()))
     return "--official runs the whole list that is built in, with nothing held back";
   return {};
 }
@@ -144,6 +145,7 @@ int run(ConformOptions options) {
     options.ground.peer_run = peer_run_from(options.peer_run).value_or(PeerRun{});
     return be_spawner(options.ground, options.workers);
   }
+  options.run.choice.seed = options.ground.seed;
   const std::optional<CaseList> list = read_case_list(options.suite);
   if (!list) return kFinding;
   if (const std::string wrong = wrong_with(options, *list); !wrong.empty()) {
@@ -151,7 +153,7 @@ int run(ConformOptions options) {
     return kUsage;
   }
   if (options.list) {
-    print_list(conform::select_cases(*list, options.run.globs), options.json);
+    print_list(conform::select_cases(*list, options.run.choice), options.json);
     return kOk;
   }
   if (options.serve) return serve(*options.serve, *list);
@@ -197,8 +199,10 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("-i,--port", options->ground.port, "Port, from 1")
       ->check(CLI::Range(1U, 255U))
       ->capture_default_str();
-  command->add_option("--case", options->run.globs, "Only cases whose id matches (* is any text); repeatable")
+  command->add_option("--case", options->run.choice.globs, "Only cases whose id matches (* is any text); repeatable")
       ->allow_extra_args(false);
+  command->add_option("--sample", options->run.choice.sample, "Only so many of those cases, drawn by --seed; 0: all")
+      ->capture_default_str();
   command->add_flag("--list", options->list, "Print the cases and run none");
   command->add_flag("-j,--json", options->json, "With --list: one JSON document");
   command->add_option("--report", options->report, "Folder for run.json, cases.jsonl, junit.xml and index.html");
@@ -208,7 +212,8 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--timeout", options->run.seconds, "Seconds that a case may take")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command->add_option("--seed", options->ground.seed, "Seed of what a case chooses at random")->capture_default_str();
+  command->add_option("--seed", options->ground.seed, "Seed of what a case chooses at random, and of --sample")
+      ->capture_default_str();
   command->add_option("--repeat", options->run.repeat, "Runs of each case; one that differs is flaky")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();

@@ -64,7 +64,7 @@ Result<verbena::Wish> read_wish(std::string_view field, std::string_view text) {
 Result<std::uint64_t> read_bytes(std::string_view field, std::string_view text) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   const std::size_t end = std::min(text.find_first_not_of("-0123456789"), text.size());
-  const Result<std::uint64_t> number = read_number(field, text.substr(0, end), kMax);
+  Result<std::uint64_t> number = read_number(field, text.substr(0, end), kMax);
   if (!number) return number;
   struct Suffix {
     std::string_view text;

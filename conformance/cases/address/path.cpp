@@ -5,6 +5,7 @@
 
 #include "cases/address/by.hpp"
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "verbena/transition.hpp"
 
 namespace conform {
@@ -13,14 +14,8 @@ namespace {
 
 using verbena::QpType;
 
-ibv_port_attr queried(Case& c) {
-  ibv_port_attr attr{};
-  c.need(c.accepted(c.verbs().query_port(c.context(), c.port(), attr), "ibv_query_port"));
-  return attr;
-}
-
 void without_grh(Case& c) {
-  if ((queried(c).flags & IBV_QPF_GRH_REQUIRED) != 0) return c.note("the port says IBV_QPF_GRH_REQUIRED");
+  if ((queried_port(c).flags & IBV_QPF_GRH_REQUIRED) != 0) return c.note("the port says IBV_QPF_GRH_REQUIRED");
   Loop loop(c, {.type = QpType::rc}, false);
   PathTo there = loop.path(loop.a(), loop.b());
   PathTo back = loop.path(loop.b(), loop.a());
@@ -32,7 +27,7 @@ void without_grh(Case& c) {
 // P_Keys and Q_Keys.
 
 void pkey_index_above(Case& c) {
-  const std::uint16_t length = queried(c).pkey_tbl_len;
+  const std::uint16_t length = queried_port(c).pkey_tbl_len;
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type}, false);
     Terms terms;
@@ -50,7 +45,7 @@ void pkey_index_above(Case& c) {
 /// The first two entries of the P_Key table that `differ` takes.
 template <class Differ>
 void by_pkeys(Case& c, Differ differ, const std::string& what) {
-  const int length = queried(c).pkey_tbl_len;
+  const int length = queried_port(c).pkey_tbl_len;
   std::vector<std::uint16_t> keys(static_cast<std::size_t>(length));
   for (int index = 0; index < length; ++index) {
     c.need(c.accepted(c.verbs().query_pkey(c.context(), c.port(), index, keys[static_cast<std::size_t>(index)]),
@@ -110,7 +105,7 @@ void qkey_mismatch(Case& c) {
 
 void each_mtu(Case& c) {
   const std::uint32_t wanted = static_cast<std::uint32_t>(std::stoul(c.with("mtu")));
-  if (wanted > verbena::mtu_bytes(queried(c).active_mtu)) return c.note("above active_mtu");
+  if (wanted > verbena::mtu_bytes(queried_port(c).active_mtu)) return c.note("above active_mtu");
   Loop loop(c, {.type = QpType::rc, .mtu = wanted});
   if (loop.mtu() < wanted) return c.note("above the other port's active_mtu");
   for (const std::size_t bytes : {std::size_t{wanted}, std::size_t{wanted} + 1, std::size_t{wanted} * 5 + 3}) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/loop.hpp"
 
 namespace conform {
@@ -16,8 +17,6 @@ namespace {
 using verbena::Feature;
 using verbena::QpType;
 using verbena::Support;
-
-constexpr std::size_t kBytes = 64;
 
 ibv_ah_attr to_peer(Case& c) {
   c.need(!c.qp_types().empty());
@@ -186,7 +185,7 @@ void attributes_suffice(Case& c) {
   });
 }
 
-void native(Case& c) {
+void ah_native(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Support handles = c.contract().feature(Feature::user_ah).support;
   const Object<ibv_ah> ah = c.way().ah(pd.raw(), to_peer(c));
@@ -226,7 +225,7 @@ Bodies ah_bodies() {
       {"ah.destroy.after_completion", after_completion},
       {"ah.from_wc.answers", from_wc_answers},
       {"ah.from_wc.attributes_suffice", attributes_suffice},
-      {"ah.create.native", native},
+      {"ah.create.native", ah_native},
   };
   return kBodies;
 }

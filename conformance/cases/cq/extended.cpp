@@ -176,7 +176,7 @@ void ignore_overrun(Case& c) {
   c.holds(events.none(IBV_EVENT_CQ_ERR, cq.raw()), Seen::event, "an overrun that is to be ignored raised an event");
 }
 
-void native(Case& c) {
+void extended_native(Case& c) {
   const Object<ibv_cq> cq = c.other_way().cq({.wc_flags = IBV_WC_EX_WITH_BYTE_LEN});
   const verbena::Support support = c.contract().feature(verbena::Feature::create_cq_ex).support;
   if (support == verbena::Support::native) {
@@ -224,7 +224,7 @@ Bodies cq_extended_bodies() {
       {"cq.ex.plain_poll", plain_poll},
       {"cq.ex.unknown_field_refused", unknown_field_refused},
       {"cq.ex.ignore_overrun", ignore_overrun},
-      {"cq.create_ex.native", native},
+      {"cq.create_ex.native", extended_native},
       {"cq.create_ex.timestamp", timestamp},
   };
   return kBodies;

@@ -71,7 +71,7 @@ void unknown_mask_refused(Case& c) {
   c.refused(moderate(c, cq.raw(), 1, 1, IBV_CQ_ATTR_MODERATE | 1U << 30), "ibv_modify_cq with an unknown bit beside");
 }
 
-void native(Case& c) {
+void moderation_native(Case& c) {
   const Object<ibv_cq> cq = c.made(c.way().cq({}), "ibv_create_cq");
   const int error = moderate(c, cq.raw(), 1, 1);
   switch (c.contract().feature(verbena::Feature::cq_moderation).support) {
@@ -115,7 +115,7 @@ Bodies cq_moderation_bodies() {
       {"cq.moderation.off", off},
       {"cq.moderation.empty_mask_refused", empty_mask_refused},
       {"cq.moderation.unknown_mask_refused", unknown_mask_refused},
-      {"cq.moderation.native", native},
+      {"cq.moderation.native", moderation_native},
       {"cq.moderation.period_at_limit", period_at_limit},
   };
   return kBodies;

@@ -68,7 +68,7 @@ void below_unpolled_refused(Case& c) {
   carries(c, loop, "after the refused ibv_resize_cq");
 }
 
-void above_max_refused(Case& c) {
+void resize_above_max_refused(Case& c) {
   const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = 8}), "ibv_create_cq");
   const int before = cq->cqe;
   const auto most = static_cast<std::uint32_t>(c.caps()[verbena::Cap::max_cqe].value_or(0));
@@ -115,7 +115,7 @@ void under_traffic(Case& c) {
   c.holds(quiet(c, cq.raw(), std::chrono::milliseconds(5)), Seen::completion, "more completions than messages");
 }
 
-void native(Case& c) {
+void resize_native(Case& c) {
   const Object<ibv_cq> cq = c.made(c.other_way().cq({.cqe = 16}), "ibv_create_cq");
   Loop loop(c, {.b = {.recv_cq = cq.raw()}});
   c.need(deliver(c, loop, 8));
@@ -144,9 +144,9 @@ Bodies cq_resize_bodies() {
       {"cq.resize.keeps_entries", keeps_entries},
       {"cq.resize.grown_depth_usable", grown_depth_usable},
       {"cq.resize.below_unpolled_refused", below_unpolled_refused},
-      {"cq.resize.above_max_refused", above_max_refused},
+      {"cq.resize.above_max_refused", resize_above_max_refused},
       {"cq.resize.under_traffic", under_traffic},
-      {"cq.resize.native", native},
+      {"cq.resize.native", resize_native},
   };
   return kBodies;
 }

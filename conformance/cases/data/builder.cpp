@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/flush.hpp"
 #include "rig/work.hpp"
 
@@ -15,15 +16,13 @@ namespace {
 using verbena::Field;
 using verbena::SendOps;
 
-constexpr std::size_t kBytes = 64;
-
 ibv_qp_ex* builder_of(Case& c, End& end) {
   ibv_qp_ex* const builder = ibv_qp_to_qp_ex(end.qp.raw());
   c.need(c.holds(builder != nullptr, Seen::refused, "there is no work request builder"));
   return builder;
 }
 
-LoopShape shape_of(Case& c) {
+LoopShape built_shape(Case& c) {
   LoopShape shape;
   shape.ops = SendOps{SendOps::kSend};
   shape.cap.max_send_wr = c.within(Field::max_send_wr, 8);
@@ -39,7 +38,7 @@ void build_send(ibv_qp_ex* builder, const End& from, std::uint64_t wr_id, std::s
 }
 
 /// The next message at b is this one, by its bytes.
-void arrives(Case& c, Loop& loop, std::size_t offset, const std::string& what) {
+void built_arrives(Case& c, Loop& loop, std::size_t offset, const std::string& what) {
   const auto received = next(c, loop.b().recv_cq.raw());
   c.need(c.completed(received, IBV_WC_SUCCESS, "the receive of " + what));
   same_bytes(c, loop.b().data() + received->wr_id * kBytes, loop.a().data() + offset, kBytes, what);
@@ -52,7 +51,7 @@ void receives(Case& c, Loop& loop, std::size_t count) {
 }
 
 void abort_discards(Case& c) {
-  Loop loop(c, shape_of(c));
+  Loop loop(c, built_shape(c));
   loop.a().memory->fill(3);
   ibv_qp_ex* const builder = builder_of(c, loop.a());
   const std::uint32_t depth = loop.shape().cap.max_send_wr;
@@ -71,7 +70,7 @@ void abort_discards(Case& c) {
     const auto wc = next(c, loop.a().send_cq.raw());
     c.need(c.completed(wc, IBV_WC_SUCCESS, "a send behind aborted work"));
     c.equal(wc->wr_id, 100U + at, "wr_id");
-    arrives(c, loop, (1 + at) * kBytes, "a send behind aborted work");
+    built_arrives(c, loop, (1 + at) * kBytes, "a send behind aborted work");
   }
   c.holds(quiet(c, loop.b().recv_cq.raw()), Seen::data, "aborted work arrived");
 }
@@ -99,7 +98,7 @@ void refused_batch(Case& c, Loop& loop, ibv_qp_ex* builder, bool inline_data) {
 void complete_reports(Case& c) {
   for (const bool inline_data : {false, true}) {
     if (inline_data && !c.native(verbena::Feature::inline_data)) continue;
-    Loop loop(c, shape_of(c));
+    Loop loop(c, built_shape(c));
     loop.a().memory->fill(3);
     ibv_qp_ex* const builder = builder_of(c, loop.a());
     receives(c, loop, 2);
@@ -109,12 +108,12 @@ void complete_reports(Case& c) {
     build_send(builder, loop.a(), 3, kBytes);
     c.need(c.accepted(ibv_wr_complete(builder), "ibv_wr_complete after a refused batch"));
     c.need(c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "a send after a refused batch"));
-    arrives(c, loop, kBytes, "a send after a refused batch");
+    built_arrives(c, loop, kBytes, "a send after a refused batch");
   }
 }
 
 void mixed_with_post(Case& c) {
-  Loop loop(c, shape_of(c));
+  Loop loop(c, built_shape(c));
   loop.a().memory->fill(3);
   ibv_qp_ex* const builder = builder_of(c, loop.a());
   constexpr std::uint64_t kRounds = 12;
@@ -137,7 +136,7 @@ void mixed_with_post(Case& c) {
       const auto wc = next(c, loop.a().send_cq.raw());
       c.need(c.completed(wc, IBV_WC_SUCCESS, "a send"));
       c.equal(wc->wr_id, at, "wr_id");
-      arrives(c, loop, first + at * kBytes, "a send of mixed ways of posting");
+      built_arrives(c, loop, first + at * kBytes, "a send of mixed ways of posting");
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // Sends, with and without immediate data or a key to invalidate.
@@ -13,25 +14,18 @@ namespace {
 
 using verbena::QpType;
 
-constexpr std::size_t kBytes = 200;
+constexpr std::size_t kCarried = 200;
 constexpr std::size_t kBehind = 50;
-constexpr std::uint8_t kOld = 0x5a;
-
-/// The peer's memory holds one value, so that every byte that changes shows.
-void prepare(Loop& loop) {
-  loop.a().memory->fill(1);
-  std::memset(loop.b().data(), kOld, loop.b().memory->size());
-}
 
 struct Message {
   std::optional<ibv_wc> sent;
   std::optional<ibv_wc> received;
 };
 
-/// One message of kBytes into a receive that has room for more.
+/// One message of kCarried into a receive that has room for more.
 Message exchange(Case& c, Loop& loop, const SendWork& work) {
   const std::size_t head = head_of(loop.shape().type);
-  c.need(c.accepted(loop.receive(loop.b(), 7, 0, head + kBytes + kBehind), "ibv_post_recv"));
+  c.need(c.accepted(loop.receive(loop.b(), 7, 0, head + kCarried + kBehind), "ibv_post_recv"));
   c.need(c.accepted(post(loop.a(), work), "ibv_post_send"));
   Message message;
   message.sent = next(c, loop.a().send_cq.raw());
@@ -45,22 +39,22 @@ void send_carries(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
     const std::size_t head = head_of(type);
-    prepare(loop);
-    exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, kBytes)}});
-    same_bytes(c, loop.b().data() + head, loop.a().data(), kBytes, "a send");
-    untouched(c, loop.b().data() + head + kBytes, kBehind, kOld, "behind a message, within its receive");
-    untouched(c, loop.b().data() + head + kBytes + kBehind, 256, kOld, "behind the receive");
+    set_apart(loop);
+    exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, kCarried)}});
+    same_bytes(c, loop.b().data() + head, loop.a().data(), kCarried, "a send");
+    untouched(c, loop.b().data() + head + kCarried, kBehind, kOld, "behind a message, within its receive");
+    untouched(c, loop.b().data() + head + kCarried + kBehind, 256, kOld, "behind the receive");
   }
 }
 
 void send_receive_fields(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
-    const Message message = exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, kBytes)}});
+    set_apart(loop);
+    const Message message = exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, kCarried)}});
     c.equal(message.received->opcode, IBV_WC_RECV, "the opcode of a receive");
     c.equal(message.received->wr_id, 7U, "the wr_id of a receive");
-    c.equal(message.received->byte_len, kBytes, "byte_len of a receive");
+    c.equal(message.received->byte_len, kCarried, "byte_len of a receive");
     c.equal(message.received->qp_num, loop.b().qp->qp_num, "qp_num of a receive");
   }
 }
@@ -68,8 +62,8 @@ void send_receive_fields(Case& c) {
 void send_send_fields(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
-    const Message message = exchange(c, loop, {.wr_id = 0x123456789abcdef0U, .sges = {loop.a().sge(0, kBytes)}});
+    set_apart(loop);
+    const Message message = exchange(c, loop, {.wr_id = 0x123456789abcdef0U, .sges = {loop.a().sge(0, kCarried)}});
     c.need(message.sent.has_value());
     c.equal(message.sent->opcode, IBV_WC_SEND, "the opcode of a send");
     c.equal(message.sent->wr_id, 0x123456789abcdef0U, "the wr_id of a send");
@@ -78,18 +72,18 @@ void send_send_fields(Case& c) {
 }
 
 SendWork immediate(const End& from, std::uint32_t imm) {
-  return {.opcode = IBV_WR_SEND_WITH_IMM, .wr_id = 8, .sges = {from.sge(0, kBytes)}, .imm = imm};
+  return {.opcode = IBV_WR_SEND_WITH_IMM, .wr_id = 8, .sges = {from.sge(0, kCarried)}, .imm = imm};
 }
 
 void imm_carries(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
     for (const std::uint32_t imm : {0x01020304U, 0xffffffffU, 0x80000001U}) {
-      prepare(loop);
+      set_apart(loop);
       const Message message = exchange(c, loop, immediate(loop.a(), imm));
       c.equal(message.received->imm_data, imm, "imm_data of a receive");
       c.holds((message.received->wc_flags & IBV_WC_WITH_IMM) != 0, Seen::value, "IBV_WC_WITH_IMM is not set");
-      same_bytes(c, loop.b().data() + head_of(type), loop.a().data(), kBytes, "a send with immediate");
+      same_bytes(c, loop.b().data() + head_of(type), loop.a().data(), kCarried, "a send with immediate");
     }
   }
 }
@@ -97,7 +91,7 @@ void imm_carries(Case& c) {
 void imm_byte_order(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     const std::uint8_t laid[4] = {0x11, 0x22, 0x33, 0x44};
     std::uint32_t imm = 0;
     std::memcpy(&imm, laid, sizeof imm);
@@ -110,12 +104,12 @@ void imm_byte_order(Case& c) {
 void imm_zero_value(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     const Message with = exchange(c, loop, immediate(loop.a(), 0));
     c.holds((with.received->wc_flags & IBV_WC_WITH_IMM) != 0, Seen::value,
             "immediate data 0 came without IBV_WC_WITH_IMM");
     c.equal(with.received->imm_data, 0U, "imm_data of a receive");
-    const Message without = exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, kBytes)}});
+    const Message without = exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, kCarried)}});
     c.holds((without.received->wc_flags & IBV_WC_WITH_IMM) == 0, Seen::value,
             "a send without immediate data came with IBV_WC_WITH_IMM");
   }
@@ -128,7 +122,7 @@ void inv_invalidates(Case& c) {
   LoopShape shape;
   if (windows) shape.access |= IBV_ACCESS_MW_BIND;
   Loop loop(c, shape);
-  prepare(loop);
+  set_apart(loop);
   Memory memory(c.verbs().page_size(), c.verbs().page_size());
   Object<ibv_mw> window;
   Object<ibv_mr> region;
@@ -161,7 +155,7 @@ void inv_invalidates(Case& c) {
     key = region->rkey;
   }
   const Message message = exchange(
-      c, loop, {.opcode = IBV_WR_SEND_WITH_INV, .wr_id = 8, .sges = {loop.a().sge(0, kBytes)}, .invalidate = key});
+      c, loop, {.opcode = IBV_WR_SEND_WITH_INV, .wr_id = 8, .sges = {loop.a().sge(0, kCarried)}, .invalidate = key});
   c.equal(message.received->opcode, IBV_WC_RECV, "the opcode of the receive");
   c.holds((message.received->wc_flags & IBV_WC_WITH_INV) != 0, Seen::value, "IBV_WC_WITH_INV is not set");
   c.equal(message.received->invalidated_rkey, key, "invalidated_rkey");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // What the contract says of posting and of completions, held against the device: these prove rules.
@@ -19,8 +20,6 @@ using verbena::Behaviour;
 using verbena::Choice;
 using verbena::Field;
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
 
 /// The post as the driver answers it, sign and all.
 int raw_post(End& from, ibv_send_wr& wr, ibv_send_wr*& bad) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // What is particular to UD: the space before the bytes, and one queue pair that reaches many.
@@ -14,53 +15,47 @@ namespace {
 
 using verbena::QpType;
 
-constexpr std::uint8_t kOld = 0x5a;
-constexpr std::size_t kBytes = 100;
-
-void prepare(Loop& loop) {
-  loop.a().memory->fill(1);
-  std::memset(loop.b().data(), kOld, loop.b().memory->size());
-}
+constexpr std::size_t kDatagram = 100;
 
 void grh_space(Case& c) {
   Loop loop(c, {.type = QpType::ud});
-  prepare(loop);
-  c.need(c.accepted(loop.receive(loop.b(), 7, 0, kGrhBytes + kBytes), "ibv_post_recv of exactly 40 bytes more"));
-  c.need(c.accepted(loop.send(loop.a(), 8, 0, kBytes), "ibv_post_send"));
+  set_apart(loop);
+  c.need(c.accepted(loop.receive(loop.b(), 7, 0, kGrhBytes + kDatagram), "ibv_post_recv of exactly 40 bytes more"));
+  c.need(c.accepted(loop.send(loop.a(), 8, 0, kDatagram), "ibv_post_send"));
   c.need(c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "the datagram"));
   const auto received = next(c, loop.b().recv_cq.raw());
   c.need(c.completed(received, IBV_WC_SUCCESS, "the receive of a datagram"));
-  c.equal(received->byte_len, kBytes + kGrhBytes, "byte_len");
-  same_bytes(c, loop.b().data() + kGrhBytes, loop.a().data(), kBytes, "a datagram at offset 40");
-  untouched(c, loop.b().data() + kGrhBytes + kBytes, 128, kOld, "behind a datagram");
+  c.equal(received->byte_len, kDatagram + kGrhBytes, "byte_len");
+  same_bytes(c, loop.b().data() + kGrhBytes, loop.a().data(), kDatagram, "a datagram at offset 40");
+  untouched(c, loop.b().data() + kGrhBytes + kDatagram, 128, kOld, "behind a datagram");
 }
 
 void grh_split_over_sges(Case& c) {
   Loop loop(c, {.type = QpType::ud, .cap = {16, 16, 2, c.within(verbena::Field::max_recv_sge, 3), 0}});
   constexpr std::size_t kFar = 1024;
   for (const std::size_t first : {std::size_t{1}, std::size_t{20}, std::size_t{39}, std::size_t{40}, std::size_t{41}}) {
-    prepare(loop);
+    set_apart(loop);
     c.need(c.accepted(
-        post(loop.b(), ReceiveWork{7, {loop.b().sge(0, first), loop.b().sge(kFar, kGrhBytes + kBytes - first)}}),
+        post(loop.b(), ReceiveWork{7, {loop.b().sge(0, first), loop.b().sge(kFar, kGrhBytes + kDatagram - first)}}),
         "ibv_post_recv"));
-    c.need(c.accepted(loop.send(loop.a(), 8, 0, kBytes), "ibv_post_send"));
+    c.need(c.accepted(loop.send(loop.a(), 8, 0, kDatagram), "ibv_post_send"));
     c.need(c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "the datagram"));
     c.need(c.completed(next(c, loop.b().recv_cq.raw()), IBV_WC_SUCCESS, "the receive of a datagram"));
     std::vector<std::uint8_t> got(loop.b().data(), loop.b().data() + first);
-    got.insert(got.end(), loop.b().data() + kFar, loop.b().data() + kFar + kGrhBytes + kBytes - first);
-    same_bytes(c, got.data() + kGrhBytes, loop.a().data(), kBytes,
+    got.insert(got.end(), loop.b().data() + kFar, loop.b().data() + kFar + kGrhBytes + kDatagram - first);
+    same_bytes(c, got.data() + kGrhBytes, loop.a().data(), kDatagram,
                "a datagram whose first SGE has " + std::to_string(first) + " bytes");
     untouched(c, loop.b().data() + first, 64, kOld, "behind the first SGE");
-    untouched(c, loop.b().data() + kFar + kGrhBytes + kBytes - first, 64, kOld, "behind the second SGE");
+    untouched(c, loop.b().data() + kFar + kGrhBytes + kDatagram - first, 64, kOld, "behind the second SGE");
   }
 }
 
 /// Where IBV_WC_GRH is set, the 40 bytes hold one: its destination is the receiver's address.
 void source_named(Case& c) {
   Loop loop(c, {.type = QpType::ud});
-  prepare(loop);
-  c.need(c.accepted(loop.receive(loop.b(), 7, 0, kGrhBytes + kBytes), "ibv_post_recv"));
-  c.need(c.accepted(loop.send(loop.a(), 8, 0, kBytes), "ibv_post_send"));
+  set_apart(loop);
+  c.need(c.accepted(loop.receive(loop.b(), 7, 0, kGrhBytes + kDatagram), "ibv_post_recv"));
+  c.need(c.accepted(loop.send(loop.a(), 8, 0, kDatagram), "ibv_post_send"));
   c.need(c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "the datagram"));
   const auto received = next(c, loop.b().recv_cq.raw());
   c.need(c.completed(received, IBV_WC_SUCCESS, "the receive of a datagram"));
@@ -94,9 +89,9 @@ void one_to_many(Case& c) {
   for (std::size_t at = 0; at < others.size(); ++at) {
     End& to = others[at]->b();
     std::memset(to.data(), kOld, to.memory->size());
-    c.need(c.accepted(others[at]->receive(to, 100 + at, 0, kGrhBytes + kBytes), "ibv_post_recv"));
+    c.need(c.accepted(others[at]->receive(to, 100 + at, 0, kGrhBytes + kDatagram), "ibv_post_recv"));
     const Object<ibv_ah> ah = c.made(from.way->ah(from.pd.raw(), first.path(from, to).address), "ibv_create_ah");
-    ibv_sge sge = from.sge(at * kBytes, kBytes);
+    ibv_sge sge = from.sge(at * kDatagram, kDatagram);
     ibv_send_wr wr{};
     wr.wr_id = at;
     wr.sg_list = &sge;
@@ -112,7 +107,7 @@ void one_to_many(Case& c) {
     const auto received = next(c, to.recv_cq.raw());
     c.need(c.completed(received, IBV_WC_SUCCESS, "the receive of a datagram at receiver " + std::to_string(at)));
     c.equal(received->src_qp, from.qp->qp_num, "src_qp");
-    same_bytes(c, to.data() + kGrhBytes, from.data() + at * kBytes, kBytes,
+    same_bytes(c, to.data() + kGrhBytes, from.data() + at * kDatagram, kDatagram,
                "the datagram of receiver " + std::to_string(at));
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // Data that is copied when it is posted.
@@ -16,20 +17,14 @@ namespace {
 using verbena::Field;
 using verbena::QpType;
 
-constexpr std::uint8_t kOld = 0x5a;
 constexpr unsigned kInline = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
 
-LoopShape shape_of(Case& c, QpType type = QpType::rc, std::uint32_t bytes = 1024) {
+LoopShape inline_shape(Case& c, QpType type = QpType::rc, std::uint32_t bytes = 1024) {
   LoopShape shape;
   shape.type = type;
   shape.cap.max_send_sge = c.within(Field::max_send_sge, 3);
   shape.cap.max_inline_data = c.within(Field::max_inline_data, bytes);
   return shape;
-}
-
-void prepare(Loop& loop) {
-  loop.a().memory->fill(1);
-  std::memset(loop.b().data(), kOld, 16384);
 }
 
 /// Posts the work and takes its receive, which has room for all of it and more.
@@ -45,7 +40,7 @@ ibv_wc exchange(Case& c, Loop& loop, const SendWork& work, const std::string& wh
 /// Every length for RC; each eighth and those at the ends for the others, which share the way to the ring.
 void every_length(Case& c) {
   for (const QpType type : c.qp_types()) {
-    Loop loop(c, shape_of(c, type));
+    Loop loop(c, inline_shape(c, type));
     const std::size_t head = head_of(type);
     const std::uint32_t most = loop.a().cap.max_inline_data;
     c.need(c.holds(most > 0, Seen::value, "creation granted no inline bytes"));
@@ -65,9 +60,9 @@ void every_length(Case& c) {
 }
 
 void inline_write(Case& c) {
-  Loop loop(c, shape_of(c));
+  Loop loop(c, inline_shape(c));
   const std::uint32_t most = loop.a().cap.max_inline_data;
-  prepare(loop);
+  set_apart(loop);
   c.need(c.accepted(post(loop.a(), {.opcode = IBV_WR_RDMA_WRITE,
                                     .wr_id = 8,
                                     .sges = {loop.a().sge(0, most)},
@@ -82,11 +77,11 @@ void inline_write(Case& c) {
 }
 
 void several_sges(Case& c) {
-  const LoopShape shape = shape_of(c);
+  const LoopShape shape = inline_shape(c);
   Loop loop(c, shape);
   const std::uint32_t most = loop.a().cap.max_inline_data;
   c.need(c.holds(most >= 8 && shape.cap.max_send_sge >= 2, Seen::value, "fewer than 8 inline bytes or 2 SGEs"));
-  prepare(loop);
+  set_apart(loop);
   std::vector<ibv_sge> sges = {loop.a().sge(4096, 3), loop.a().sge(0, most - 5)};
   if (shape.cap.max_send_sge >= 3) {
     sges.push_back(loop.a().sge(2048, 2));
@@ -103,9 +98,9 @@ void several_sges(Case& c) {
 }
 
 void with_immediate(Case& c) {
-  Loop loop(c, shape_of(c));
+  Loop loop(c, inline_shape(c));
   const std::uint32_t length = std::min(loop.a().cap.max_inline_data, 48U);
-  prepare(loop);
+  set_apart(loop);
   const ibv_wc sent = exchange(c, loop,
                                {.opcode = IBV_WR_SEND_WITH_IMM,
                                 .wr_id = 8,
@@ -129,10 +124,10 @@ void with_immediate(Case& c) {
 }
 
 void buffer_free_at_return(Case& c) {
-  Loop loop(c, shape_of(c));
+  Loop loop(c, inline_shape(c));
   const std::uint32_t most = loop.a().cap.max_inline_data;
   for (int round = 0; round < 16; ++round) {
-    prepare(loop);
+    set_apart(loop);
     const std::vector<std::uint8_t> sent(loop.a().data(), loop.a().data() + most);
     c.need(c.accepted(loop.receive(loop.b(), 7, 8192, 4096), "ibv_post_recv"));
     const int error = post(loop.a(), {.wr_id = 8, .sges = {loop.a().sge(0, most)}, .flags = kInline});
@@ -145,12 +140,12 @@ void buffer_free_at_return(Case& c) {
 }
 
 void lkey_not_checked(Case& c) {
-  Loop loop(c, shape_of(c));
+  Loop loop(c, inline_shape(c));
   const std::uint32_t most = loop.a().cap.max_inline_data;
   Memory unknown(c.verbs().page_size(), c.verbs().page_size());
   unknown.fill(12);
   for (const std::uint32_t lkey : {0U, unknown_key(loop.a().mr->lkey)}) {
-    prepare(loop);
+    set_apart(loop);
     exchange(c, loop, {.wr_id = 8, .sges = {{unknown.address(), most, lkey}}, .flags = kInline},
              "an inline send from memory without a region");
     same_bytes(c, loop.b().data() + 8192, unknown.data(), most, "an inline send from memory without a region");
@@ -159,9 +154,9 @@ void lkey_not_checked(Case& c) {
 
 /// A send that works before and after shows that it was the length that was refused.
 void too_long_refused(Case& c) {
-  Loop loop(c, shape_of(c, QpType::rc, 64));
+  Loop loop(c, inline_shape(c, QpType::rc, 64));
   const std::uint32_t most = loop.a().cap.max_inline_data;
-  prepare(loop);
+  set_apart(loop);
   exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, most)}, .flags = kInline}, "an inline send at the limit");
   c.need(c.accepted(loop.receive(loop.b(), 7, 8192, 4096), "ibv_post_recv"));
   const SendWork over[] = {{.wr_id = 9, .sges = {loop.a().sge(0, most + 1)}, .flags = kInline}};
@@ -177,8 +172,8 @@ void too_long_refused(Case& c) {
 }
 
 void read_refused(Case& c) {
-  Loop loop(c, shape_of(c, QpType::rc, 64));
-  prepare(loop);
+  Loop loop(c, inline_shape(c, QpType::rc, 64));
+  set_apart(loop);
   const SendWork work[] = {{.opcode = IBV_WR_RDMA_READ,
                             .wr_id = 9,
                             .sges = {loop.a().sge(0, 16)},

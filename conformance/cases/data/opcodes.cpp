@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/flush.hpp"
 #include "rig/work.hpp"
 
@@ -16,9 +17,6 @@ namespace {
 using verbena::Feature;
 using verbena::QpType;
 using verbena::SendOps;
-
-constexpr std::size_t kBytes = 64;
-constexpr std::uint8_t kOld = 0x5a;
 
 struct Opcode {
   Feature feature;

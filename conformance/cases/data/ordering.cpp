@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // The order in which work takes effect, fences, and how many READs are under way.
@@ -17,8 +18,6 @@ namespace {
 
 using verbena::Field;
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
 
 void sends(Case& c) {
   constexpr std::uint64_t kMany = 48;

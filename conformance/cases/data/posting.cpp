@@ -16,22 +16,22 @@ namespace {
 using verbena::Field;
 using verbena::QpType;
 
-constexpr std::size_t kBytes = 32;
+constexpr std::size_t kPosted = 32;
 
 std::size_t slot(std::size_t at, std::size_t head) {
-  return at * (head + kBytes);
+  return at * (head + kPosted);
 }
 
 void receives(Case& c, Loop& loop, std::uint64_t first, std::size_t count) {
   const std::size_t head = head_of(loop.shape().type);
   for (std::size_t at = 0; at < count; ++at) {
-    c.need(c.accepted(loop.receive(loop.b(), first + at, slot(at, head), head + kBytes), "ibv_post_recv"));
+    c.need(c.accepted(loop.receive(loop.b(), first + at, slot(at, head), head + kPosted), "ibv_post_recv"));
   }
 }
 
 /// A send and its receive, so that the queue pair is shown to go on working.
 void still_works(Case& c, Loop& loop) {
-  c.need(c.accepted(loop.send(loop.a(), 900, 0, kBytes), "ibv_post_send after a refused one"));
+  c.need(c.accepted(loop.send(loop.a(), 900, 0, kPosted), "ibv_post_send after a refused one"));
   const auto sent = next(c, loop.a().send_cq.raw());
   c.need(c.completed(sent, IBV_WC_SUCCESS, "a send after a refused one"));
   c.equal(sent->wr_id, 900U, "the wr_id of a send after a refused one");
@@ -43,13 +43,13 @@ void unsignalled_silent(Case& c) {
     Loop loop(c, {.type = type});
     receives(c, loop, 1, 3);
     for (const std::uint64_t wr_id : {10U, 11U}) {
-      c.need(c.accepted(loop.send(loop.a(), wr_id, 0, kBytes, 0), "ibv_post_send"));
+      c.need(c.accepted(loop.send(loop.a(), wr_id, 0, kPosted, 0), "ibv_post_send"));
     }
     c.need(c.holds(next(c, loop.b().recv_cq.raw(), 2).size() == 2, Seen::no_completion,
                    "an unsignalled send was not received"));
     c.holds(quiet(c, loop.a().send_cq.raw()), Seen::completion, "an unsignalled send that succeeded gave a completion");
     // The signalled one behind them completes, and alone.
-    c.need(c.accepted(loop.send(loop.a(), 12, 0, kBytes), "ibv_post_send"));
+    c.need(c.accepted(loop.send(loop.a(), 12, 0, kPosted), "ibv_post_send"));
     const auto wc = next(c, loop.a().send_cq.raw());
     c.need(c.completed(wc, IBV_WC_SUCCESS, "the signalled send"));
     c.equal(wc->wr_id, 12U, "the wr_id of the one completion");
@@ -68,7 +68,7 @@ void frees_earlier(Case& c) {
       receives(c, loop, 1, depth);
       for (std::uint32_t at = 0; at < depth; ++at) {
         const unsigned flags = at + 1 == depth ? static_cast<unsigned>(IBV_SEND_SIGNALED) : 0U;
-        c.need(c.accepted(loop.send(loop.a(), 100 * round + at, 0, kBytes, flags),
+        c.need(c.accepted(loop.send(loop.a(), 100 * round + at, 0, kPosted, flags),
                           "ibv_post_send into a slot that should be free"));
       }
       const auto wc = next(c, loop.a().send_cq.raw());
@@ -91,7 +91,7 @@ void list_stops_at_failure(Case& c) {
   receives(c, loop, 1, 5);
   std::vector<SendWork> list;
   for (std::uint64_t wr_id = 10; wr_id < 14; ++wr_id) {
-    list.push_back({.wr_id = wr_id, .sges = {loop.a().sge(0, kBytes)}});
+    list.push_back({.wr_id = wr_id, .sges = {loop.a().sge(0, kPosted)}});
   }
   list[2].sges = too_many(c, loop.a(), Field::max_send_sge);
   const Posted posted = post_list(loop.a(), list);
@@ -121,7 +121,7 @@ void full_queue_refused(Case& c) {
   receives(c, loop, 1, std::min(shape.cap.max_recv_wr, kMany + 1));
   std::vector<SendWork> list;
   for (std::uint64_t wr_id = 0; wr_id < kMany; ++wr_id) {
-    list.push_back({.wr_id = wr_id, .sges = {loop.a().sge(0, kBytes)}});
+    list.push_back({.wr_id = wr_id, .sges = {loop.a().sge(0, kPosted)}});
   }
   const Posted posted = post_list(loop.a(), list);
   std::size_t taken = 0;
@@ -149,7 +149,7 @@ void full_receive_queue_refused(Case& c) {
   shape.cap.max_recv_wr = c.within(Field::max_recv_wr, 8);
   Loop loop(c, shape);
   std::vector<ReceiveWork> list;
-  for (std::uint64_t wr_id = 0; wr_id < 200; ++wr_id) list.push_back({wr_id, {loop.b().sge(0, kBytes)}});
+  for (std::uint64_t wr_id = 0; wr_id < 200; ++wr_id) list.push_back({wr_id, {loop.b().sge(0, kPosted)}});
   const Posted posted = post_list(loop.b(), list);
   c.need(c.holds(posted.error != 0, Seen::accepted, "200 receives into a queue of 8 were accepted"));
   c.need(c.holds(posted.bad >= 0, Seen::value, "bad_wr names none of the list"));
@@ -158,7 +158,7 @@ void full_receive_queue_refused(Case& c) {
       taken >= loop.b().cap.max_recv_wr, Seen::refused,
       "only " + std::to_string(taken) + " receives went into a queue of " + std::to_string(loop.b().cap.max_recv_wr));
   for (std::uint64_t wr_id = 0; wr_id < taken; ++wr_id) {
-    c.need(c.accepted(loop.send(loop.a(), wr_id, 0, kBytes), "ibv_post_send"));
+    c.need(c.accepted(loop.send(loop.a(), wr_id, 0, kPosted), "ibv_post_send"));
     c.need(c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "a send"));
     const auto received = next(c, loop.b().recv_cq.raw());
     c.need(c.completed(received, IBV_WC_SUCCESS, "a receive posted before the refused one"));
@@ -220,7 +220,7 @@ void refused_or_in_error(Case& c, Loop& loop, const SendWork& work, const std::s
 void unknown_opcode_refused(Case& c) {
   Loop loop(c, {});
   receives(c, loop, 1, 1);
-  SendWork work{.wr_id = 5, .sges = {loop.a().sge(0, kBytes)}};
+  SendWork work{.wr_id = 5, .sges = {loop.a().sge(0, kPosted)}};
   work.remote = loop.b().remote(0);
   work.rkey = loop.b().rkey();
   int unknown = 13;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // RDMA WRITE, with and without immediate data, and RDMA READ.
@@ -13,19 +14,13 @@ namespace {
 
 using verbena::QpType;
 
-constexpr std::size_t kBytes = 300;
+constexpr std::size_t kMoved = 300;
 constexpr std::size_t kAt = 64;
-constexpr std::uint8_t kOld = 0x5a;
-
-void prepare(Loop& loop) {
-  loop.a().memory->fill(1);
-  std::memset(loop.b().data(), kOld, loop.b().memory->size());
-}
 
 SendWork write_of(Loop& loop, std::uint64_t wr_id) {
   return {.opcode = IBV_WR_RDMA_WRITE,
           .wr_id = wr_id,
-          .sges = {loop.a().sge(0, kBytes)},
+          .sges = {loop.a().sge(0, kMoved)},
           .remote = loop.b().remote(kAt),
           .rkey = loop.b().rkey()};
 }
@@ -40,7 +35,7 @@ SendWork write_imm_of(Loop& loop, std::uint64_t wr_id, std::uint32_t imm) {
 SendWork read_of(Loop& loop, std::uint64_t wr_id) {
   return {.opcode = IBV_WR_RDMA_READ,
           .wr_id = wr_id,
-          .sges = {loop.a().sge(kAt, kBytes)},
+          .sges = {loop.a().sge(kAt, kMoved)},
           .remote = loop.b().remote(0),
           .rkey = loop.b().rkey()};
 }
@@ -61,21 +56,21 @@ constexpr std::size_t kRoom = 16384;  // where receives are, far from what is wr
 void write_carries(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     c.need(c.accepted(loop.receive(loop.b(), 7, kRoom, 64), "ibv_post_recv"));
     c.need(c.accepted(post(loop.a(), write_of(loop, 8)), "ibv_post_send"));
     c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "the write");
     sync(c, loop, 7);
-    same_bytes(c, loop.b().data() + kAt, loop.a().data(), kBytes, "a write");
+    same_bytes(c, loop.b().data() + kAt, loop.a().data(), kMoved, "a write");
     untouched(c, loop.b().data(), kAt, kOld, "before what was written");
-    untouched(c, loop.b().data() + kAt + kBytes, 256, kOld, "behind what was written");
+    untouched(c, loop.b().data() + kAt + kMoved, 256, kOld, "behind what was written");
   }
 }
 
 void write_consumes_no_receive(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     for (const std::uint64_t wr_id : {7U, 9U}) {
       c.need(c.accepted(loop.receive(loop.b(), wr_id, kRoom, 64), "ibv_post_recv"));
     }
@@ -91,7 +86,7 @@ void write_consumes_no_receive(Case& c) {
 void write_send_fields(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     c.need(c.accepted(post(loop.a(), write_of(loop, 0xfedcba9876543210U)), "ibv_post_send"));
     const auto wc = next(c, loop.a().send_cq.raw());
     c.need(c.completed(wc, IBV_WC_SUCCESS, "the write"));
@@ -114,15 +109,15 @@ std::optional<ibv_wc> write_imm(Case& c, Loop& loop, const ReceiveWork& receive,
 void write_imm_carries(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     const std::vector<ibv_sge> room = {loop.b().sge(kRoom, 64)};
     c.need(c.accepted(post(loop.b(), ReceiveWork{11, room}), "ibv_post_recv"));
     const auto received = write_imm(c, loop, {12, room}, write_imm_of(loop, 8, 0xa1b2c3d4U));
     c.equal(received->imm_data, 0xa1b2c3d4U, "imm_data");
     c.equal(received->wr_id, 11U, "the wr_id of the receive that was used");
-    same_bytes(c, loop.b().data() + kAt, loop.a().data(), kBytes, "a write with immediate");
+    same_bytes(c, loop.b().data() + kAt, loop.a().data(), kMoved, "a write with immediate");
     untouched(c, loop.b().data(), kAt, kOld, "before what was written");
-    untouched(c, loop.b().data() + kAt + kBytes, 256, kOld, "behind what was written");
+    untouched(c, loop.b().data() + kAt + kMoved, 256, kOld, "behind what was written");
     c.holds(quiet(c, loop.b().recv_cq.raw()), Seen::completion, "a write with immediate used a second receive");
   }
 }
@@ -130,11 +125,11 @@ void write_imm_carries(Case& c) {
 void write_imm_receive_fields(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     const auto received = write_imm(c, loop, {11, {loop.b().sge(kRoom, 64)}}, write_imm_of(loop, 8, 5));
     c.equal(received->opcode, IBV_WC_RECV_RDMA_WITH_IMM, "the opcode");
     c.holds((received->wc_flags & IBV_WC_WITH_IMM) != 0, Seen::value, "IBV_WC_WITH_IMM is not set");
-    c.equal(received->byte_len, kBytes, "byte_len");
+    c.equal(received->byte_len, kMoved, "byte_len");
     c.equal(received->qp_num, loop.b().qp->qp_num, "qp_num");
   }
 }
@@ -142,17 +137,17 @@ void write_imm_receive_fields(Case& c) {
 void write_imm_receive_buffer_untouched(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, {.type = type});
-    prepare(loop);
+    set_apart(loop);
     write_imm(c, loop, {11, {loop.b().sge(kRoom, 1024)}}, write_imm_of(loop, 8, 5));
-    same_bytes(c, loop.b().data() + kAt, loop.a().data(), kBytes, "a write with immediate");
+    same_bytes(c, loop.b().data() + kAt, loop.a().data(), kMoved, "a write with immediate");
     untouched(c, loop.b().data() + kRoom, 1024, kOld, "the buffer of the receive");
   }
 }
 
 void write_imm_receive_without_sge(Case& c) {
   Loop loop(c, {});
-  prepare(loop);
-  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, kBytes, std::size_t{3} * loop.mtu() + 1}) {
+  set_apart(loop);
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, kMoved, std::size_t{3} * loop.mtu() + 1}) {
     SendWork work = write_imm_of(loop, 8, 77);
     work.sges = {loop.a().sge(0, length)};
     const auto received = write_imm(c, loop, {11, {}}, work);
@@ -168,9 +163,9 @@ void read_carries(Case& c) {
   std::memset(loop.a().data(), kOld, loop.a().memory->size());
   c.need(c.accepted(post(loop.a(), read_of(loop, 8)), "ibv_post_send"));
   c.need(c.completed(next(c, loop.a().send_cq.raw()), IBV_WC_SUCCESS, "the read"));
-  same_bytes(c, loop.a().data() + kAt, loop.b().data(), kBytes, "a read");
+  same_bytes(c, loop.a().data() + kAt, loop.b().data(), kMoved, "a read");
   untouched(c, loop.a().data(), kAt, kOld, "before what was read");
-  untouched(c, loop.a().data() + kAt + kBytes, 256, kOld, "behind what was read");
+  untouched(c, loop.a().data() + kAt + kMoved, 256, kOld, "behind what was read");
 }
 
 void read_passive_peer(Case& c) {

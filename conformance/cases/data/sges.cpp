@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // Gathering and scattering.
@@ -16,7 +17,6 @@ namespace {
 using verbena::Field;
 using verbena::QpType;
 
-constexpr std::uint8_t kOld = 0x5a;
 using Lengths = std::vector<std::size_t>;
 
 std::size_t sum(const Lengths& lengths) {
@@ -43,7 +43,7 @@ std::vector<std::uint8_t> gathered(const End& end, const Lengths& lengths) {
   return bytes;
 }
 
-LoopShape shape_of(Case& c, QpType type) {
+LoopShape sge_shape(Case& c, QpType type) {
   LoopShape shape;
   shape.type = type;
   shape.cap.max_send_sge = c.within(Field::max_send_sge, 4);
@@ -70,18 +70,13 @@ void exchange(Case& c, Loop& loop, const std::vector<ibv_sge>& from, const std::
   c.equal(received->byte_len, length, "byte_len of " + what);
 }
 
-void prepare(Loop& loop) {
-  loop.a().memory->fill(1);
-  std::memset(loop.b().data(), kOld, loop.b().memory->size());
-}
-
 void gather_order(Case& c) {
   for (const QpType type : c.qp_types()) {
-    Loop loop(c, shape_of(c, type));
+    Loop loop(c, sge_shape(c, type));
     const std::size_t head = head_of(type);
     for (const Lengths& wish : {Lengths{100, 50}, Lengths{1, 300, 7}, Lengths{64, 1, 1, 200}}) {
       const Lengths lengths = fitted(wish, loop.shape().cap.max_send_sge);
-      prepare(loop);
+      set_apart(loop);
       const std::string what = "a send of " + std::to_string(lengths.size()) + " SGEs";
       exchange(c, loop, apart(loop.a(), lengths), {loop.b().sge(0, head + sum(lengths))}, head + sum(lengths), what);
       same_bytes(c, loop.b().data() + head, gathered(loop.a(), lengths).data(), sum(lengths), what);
@@ -91,10 +86,10 @@ void gather_order(Case& c) {
 
 void scatter_order(Case& c) {
   for (const QpType type : c.qp_types()) {
-    Loop loop(c, shape_of(c, type));
+    Loop loop(c, sge_shape(c, type));
     for (const Lengths& wish : {Lengths{100, 50}, Lengths{1, 300, 7}, Lengths{64, 1, 1, 200}}) {
       const Lengths lengths = fitted(wish, loop.shape().cap.max_recv_sge);
-      prepare(loop);
+      set_apart(loop);
       const std::string what = "a receive of " + std::to_string(lengths.size()) + " SGEs";
       exchange(c, loop, {loop.a().sge(0, sum(lengths))}, apart(loop.b(), lengths), sum(lengths), what);
       same_bytes(c, gathered(loop.b(), lengths).data(), loop.a().data(), sum(lengths), what);
@@ -106,7 +101,7 @@ void scatter_order(Case& c) {
 }
 
 void borders_need_not_match(Case& c) {
-  Loop loop(c, shape_of(c, QpType::rc));
+  Loop loop(c, sge_shape(c, QpType::rc));
   const std::size_t mtu = loop.mtu();
   const std::vector<std::pair<Lengths, Lengths>> cuts = {
       {{10, 20, 30, 40}, {33, 67}}, {{50, 50}, {1, 2, 96, 1}}, {{mtu / 2, mtu, 3}, {7, mtu / 2 + 1, mtu - 5}}};
@@ -117,7 +112,7 @@ void borders_need_not_match(Case& c) {
     if (*std::max_element(from.begin(), from.end()) > 2048 || *std::max_element(into.begin(), into.end()) > 2048) {
       continue;
     }
-    prepare(loop);
+    set_apart(loop);
     const std::string what =
         std::to_string(from.size()) + " SGEs into " + std::to_string(into.size()) + ", " + std::to_string(sum(from));
     exchange(c, loop, apart(loop.a(), from), apart(loop.b(), into), sum(from), what);
@@ -127,10 +122,10 @@ void borders_need_not_match(Case& c) {
 
 void short_message(Case& c) {
   for (const QpType type : c.qp_types()) {
-    Loop loop(c, shape_of(c, type));
+    Loop loop(c, sge_shape(c, type));
     const Lengths room = fitted({100, 100, 100}, loop.shape().cap.max_recv_sge);
     for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{99}, room[0], room[0] + 1}) {
-      prepare(loop);
+      set_apart(loop);
       exchange(c, loop, {loop.a().sge(0, length)}, apart(loop.b(), room), length, "a message shorter than its receive");
       const std::vector<std::uint8_t> got = gathered(loop.b(), room);
       same_bytes(c, got.data(), loop.a().data(), length, "a message shorter than its receive");
@@ -140,8 +135,8 @@ void short_message(Case& c) {
 }
 
 void several_regions(Case& c) {
-  Loop loop(c, shape_of(c, QpType::rc));
-  prepare(loop);
+  Loop loop(c, sge_shape(c, QpType::rc));
+  set_apart(loop);
   Memory more(c.verbs().page_size(), c.verbs().page_size());
   more.fill(9);
   Memory room(c.verbs().page_size(), c.verbs().page_size());
@@ -158,9 +153,9 @@ void several_regions(Case& c) {
 
 void none(Case& c) {
   for (const QpType type : c.qp_types()) {
-    Loop loop(c, shape_of(c, type));
+    Loop loop(c, sge_shape(c, type));
     const std::size_t head = head_of(type);
-    prepare(loop);
+    set_apart(loop);
     exchange(c, loop, {}, {loop.b().sge(0, head + 64)}, head, "a send without SGEs");
     untouched(c, loop.b().data() + head, 64, kOld, "a send without SGEs");
   }
@@ -170,11 +165,11 @@ void none(Case& c) {
 void empty_among_others(Case& c) {
   c.need(c.holds(!c.contract().is(verbena::Behaviour::zero_length_sge, verbena::Choice::dangerous), Seen::crash,
                  "the contract says that an SGE of length 0 is dangerous; it was not posted"));
-  LoopShape shape = shape_of(c, QpType::rc);
+  LoopShape shape = sge_shape(c, QpType::rc);
   c.need(c.holds(shape.cap.max_send_sge >= 3, Seen::value, "fewer than 3 SGEs can be had"));
   Loop loop(c, shape);
   for (const std::uint32_t lkey : {loop.a().mr->lkey, 0U, unknown_key(loop.a().mr->lkey)}) {
-    prepare(loop);
+    set_apart(loop);
     exchange(c, loop, {loop.a().sge(0, 40), {loop.a().memory->address(), 0, lkey}, loop.a().sge(100, 60)},
              {loop.b().sge(0, 200)}, 100, "a send with an empty SGE between others");
     same_bytes(c, loop.b().data(), loop.a().data(), 40, "the bytes before an empty SGE");

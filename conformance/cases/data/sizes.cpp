@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 #include "verbena/fields.hpp"
 
@@ -17,11 +18,10 @@ namespace {
 using verbena::Field;
 using verbena::QpType;
 
-constexpr std::uint8_t kOld = 0x5a;
 constexpr std::size_t kLarge = (std::size_t{2} << 20) + 5;
 constexpr std::size_t kBehind = 128;
 
-struct Opcode {
+struct SizedOpcode {
   std::string_view word;
   ibv_wr_opcode opcode;
   bool receives;   ///< takes a receive of the peer's
@@ -29,7 +29,7 @@ struct Opcode {
   bool remote;     ///< names the peer's memory
   bool reads;
 };
-constexpr Opcode kOpcodes[] = {
+constexpr SizedOpcode kSizedOpcodes[] = {
     {"send", IBV_WR_SEND, true, false, false, false},
     {"send_imm", IBV_WR_SEND_WITH_IMM, true, true, false, false},
     {"write", IBV_WR_RDMA_WRITE, false, false, true, false},
@@ -37,13 +37,14 @@ constexpr Opcode kOpcodes[] = {
     {"read", IBV_WR_RDMA_READ, false, false, true, true},
 };
 
-const Opcode& opcode_of(std::string_view word) {
-  return *std::find_if(std::begin(kOpcodes), std::end(kOpcodes), [&](const Opcode& one) { return one.word == word; });
+const SizedOpcode& opcode_of(std::string_view word) {
+  return *std::find_if(std::begin(kSizedOpcodes), std::end(kSizedOpcodes),
+                       [&](const SizedOpcode& one) { return one.word == word; });
 }
 
 /// One message of `length` bytes, cut into `pieces` on the side that gathers or scatters (a). Where it is unsignalled
 /// another one, signalled, follows, since only its completion tells that the first is done.
-void one_message(Case& c, Loop& loop, const Opcode& op, std::size_t length, const std::vector<std::size_t>& pieces,
+void one_message(Case& c, Loop& loop, const SizedOpcode& op, std::size_t length, const std::vector<std::size_t>& pieces,
                  unsigned flags, const std::string& what) {
   End& a = loop.a();
   End& b = loop.b();
@@ -113,7 +114,7 @@ std::size_t bytes_of(std::string_view word, std::size_t mtu) {
 /// A row of the table: each way to cut the message, signalled and not, and inline where it fits.
 void table(Case& c) {
   const QpType type = verbena::find_qp_type(c.with("type")).value();
-  const Opcode& op = opcode_of(c.with("opcode"));
+  const SizedOpcode& op = opcode_of(c.with("opcode"));
   const bool large = c.with("size") == "large";
   LoopShape shape;
   shape.type = type;

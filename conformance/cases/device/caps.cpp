@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/rdma.hpp"
 
 namespace conform {
@@ -14,12 +15,6 @@ namespace conform {
 namespace {
 
 using verbena::Made;
-
-ibv_device_attr queried(Case& c) {
-  ibv_device_attr attr{};
-  c.need(c.accepted(c.verbs().query_device(c.context(), attr), "ibv_query_device"));
-  return attr;
-}
 
 ibv_device_attr_ex queried_ex(Case& c) {
   ibv_device_attr_ex attr{};
@@ -40,7 +35,7 @@ void as_declared(Case& c, bool declared, int error, const std::string& what, con
 }
 
 void max_sge_of_both(Case& c) {
-  const auto sges = static_cast<std::uint32_t>(queried(c).max_sge);
+  const auto sges = static_cast<std::uint32_t>(queried_device(c).max_sge);
   at_least_one(c, "max_sge", sges);
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = c.within(verbena::Field::cqe, 4)}), "ibv_create_cq");
@@ -55,17 +50,17 @@ void max_sge_of_both(Case& c) {
 }
 
 void max_sge_rd_filled(Case& c) {
-  at_least_one(c, "max_sge_rd", queried(c).max_sge_rd);
+  at_least_one(c, "max_sge_rd", queried_device(c).max_sge_rd);
 }
 
 void read_depth_filled(Case& c) {
-  const ibv_device_attr attr = queried(c);
+  const ibv_device_attr attr = queried_device(c);
   at_least_one(c, "max_qp_rd_atom", attr.max_qp_rd_atom);
   at_least_one(c, "max_qp_init_rd_atom", attr.max_qp_init_rd_atom);
 }
 
 void responder_budget(Case& c) {
-  const ibv_device_attr attr = queried(c);
+  const ibv_device_attr attr = queried_device(c);
   c.holds(attr.max_res_rd_atom >= attr.max_qp_rd_atom, Seen::value,
           "max_res_rd_atom " + std::to_string(attr.max_res_rd_atom) + " is below max_qp_rd_atom " +
               std::to_string(attr.max_qp_rd_atom));
@@ -73,18 +68,19 @@ void responder_budget(Case& c) {
 
 void page_size_of_kernel(Case& c) {
   const std::uint64_t upto = 2ULL * c.verbs().page_size() - 1;
-  const std::uint64_t cap = queried(c).page_size_cap;
+  const std::uint64_t cap = queried_device(c).page_size_cap;
   c.holds((cap & upto) != 0, Seen::value,
           "page_size_cap " + std::to_string(cap) + " has no page of the kernel's size or smaller");
 }
 
 void ack_delay_code(Case& c) {
-  const unsigned code = queried(c).local_ca_ack_delay;
+  const unsigned code = queried_device(c).local_ca_ack_delay;
   c.holds(code <= 31, Seen::value, "local_ca_ack_delay is " + std::to_string(code));
 }
 
 void atomic_none(Case& c) {
-  if (queried(c).atomic_cap != IBV_ATOMIC_NONE) return c.note("atomic_cap is not IBV_ATOMIC_NONE: nothing to refuse");
+  if (queried_device(c).atomic_cap != IBV_ATOMIC_NONE)
+    return c.note("atomic_cap is not IBV_ATOMIC_NONE: nothing to refuse");
   for (const ibv_wr_opcode opcode : {IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP}) {
     Loop loop(c, open_to_all(c));
     loop.b().memory->clear();
@@ -100,7 +96,8 @@ void atomic_none(Case& c) {
 }
 
 void atomic_true(Case& c) {
-  if (queried(c).atomic_cap == IBV_ATOMIC_NONE) return c.note("atomic_cap is IBV_ATOMIC_NONE: nothing is promised");
+  if (queried_device(c).atomic_cap == IBV_ATOMIC_NONE)
+    return c.note("atomic_cap is IBV_ATOMIC_NONE: nothing is promised");
   LoopShape shape = open_to_all(c);
   shape.access |= IBV_ACCESS_REMOTE_ATOMIC;
   shape.terms.access |= IBV_ACCESS_REMOTE_ATOMIC;
@@ -135,7 +132,7 @@ void atomic_true(Case& c) {
 }
 
 void srq_count(Case& c) {
-  const int count = queried(c).max_srq;
+  const int count = queried_device(c).max_srq;
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Object<ibv_srq> srq = c.way().srq(pd.raw(), {.max_wr = 1, .max_sge = 1, .srq_limit = 0});
   as_declared(c, count > 0, srq.error(), "ibv_create_srq", "max_srq " + std::to_string(count));
@@ -147,19 +144,20 @@ int window_error(Case& c, ibv_mw_type type) {
 }
 
 void mw_flag(Case& c) {
-  if ((queried(c).device_cap_flags & IBV_DEVICE_MEM_WINDOW) == 0) return c.note("IBV_DEVICE_MEM_WINDOW is not set");
+  if ((queried_device(c).device_cap_flags & IBV_DEVICE_MEM_WINDOW) == 0)
+    return c.note("IBV_DEVICE_MEM_WINDOW is not set");
   c.accepted(window_error(c, IBV_MW_TYPE_1), "ibv_alloc_mw of type 1");
 }
 
 void mw2_flag(Case& c) {
-  if ((queried(c).device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) == 0) {
+  if ((queried_device(c).device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) == 0) {
     return c.note("neither IBV_DEVICE_MEM_WINDOW_TYPE_2A nor _2B is set");
   }
   c.accepted(window_error(c, IBV_MW_TYPE_2), "ibv_alloc_mw of type 2");
 }
 
 void mw_count(Case& c) {
-  const int count = queried(c).max_mw;
+  const int count = queried_device(c).max_mw;
   int error = window_error(c, IBV_MW_TYPE_1);
   if (error != 0) error = window_error(c, IBV_MW_TYPE_2);
   as_declared(c, count > 0, error, "ibv_alloc_mw", "max_mw " + std::to_string(count));
@@ -168,7 +166,7 @@ void mw_count(Case& c) {
 // Extended verbs that Verbena has no word for are libibverbs' own in both columns.
 
 void xrc_flag(Case& c) {
-  const bool declared = (queried(c).device_cap_flags & IBV_DEVICE_XRC) != 0;
+  const bool declared = (queried_device(c).device_cap_flags & IBV_DEVICE_XRC) != 0;
   ibv_xrcd_init_attr init{};
   init.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
   init.fd = -1;
@@ -181,7 +179,7 @@ void xrc_flag(Case& c) {
 }
 
 void mcast_count(Case& c) {
-  if (queried(c).max_mcast_grp > 0) return c.note("max_mcast_grp is above 0");
+  if (queried_device(c).max_mcast_grp > 0) return c.note("max_mcast_grp is above 0");
   Loop loop(c, {.type = verbena::QpType::ud});
   ibv_gid group{};
   group.raw[0] = 0xff;

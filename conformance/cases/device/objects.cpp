@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/loop.hpp"
 #include "rig/rdma.hpp"
 
@@ -20,12 +21,6 @@ using verbena::Behaviour;
 using verbena::Choice;
 using verbena::Domain;
 using verbena::Field;
-
-ibv_device_attr queried(Case& c) {
-  ibv_device_attr attr{};
-  c.need(c.accepted(c.verbs().query_device(c.context(), attr), "ibv_query_device"));
-  return attr;
-}
 
 /// A hexadecimal number of the device's PCI parent; empty where it has none.
 std::optional<std::uint32_t> of_pci(Case& c, const char* file) {
@@ -55,7 +50,7 @@ void pci_not_vendor_id(Case& c) {
 }
 
 void vendor_id_zero(Case& c) {
-  const ibv_device_attr attr = queried(c);
+  const ibv_device_attr attr = queried_device(c);
   if (attr.vendor_id != 0 || attr.vendor_part_id != 0) {
     return c.note("vendor_id and vendor_part_id are not both 0: nothing to make up for");
   }
@@ -66,7 +61,7 @@ void vendor_id_zero(Case& c) {
 }
 
 void counts_shrink(Case& c) {
-  const ibv_device_attr before = queried(c);
+  const ibv_device_attr before = queried_device(c);
   std::vector<Object<ibv_pd>> domains;
   std::vector<Object<ibv_cq>> queues;
   std::vector<Object<ibv_mr>> regions;
@@ -84,7 +79,7 @@ void counts_shrink(Case& c) {
     shape.send_cq = queues.back().raw();
     pairs.push_back(c.made(c.way().qp(domains.back().raw(), shape), "ibv_create_qp"));
   }
-  const ibv_device_attr after = queried(c);
+  const ibv_device_attr after = queried_device(c);
   const bool shrinks = c.contract().is(Behaviour::caps_shrink_with_use, Choice::yes);
   const auto count = [&](const char* name, int then, int now) {
     if (shrinks)

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/loop.hpp"
 #include "rig/opened.hpp"
 
@@ -15,12 +16,6 @@ namespace conform {
 namespace {
 
 using verbena::Made;
-
-ibv_device_attr queried(Case& c) {
-  ibv_device_attr attr{};
-  c.need(c.accepted(c.verbs().query_device(c.context(), attr), "ibv_query_device"));
-  return attr;
-}
 
 /// Each field of the two; padding and the bytes behind a terminated text are nobody's.
 void same(Case& c, const ibv_device_attr& is, const ibv_device_attr& must, const std::string& which) {
@@ -152,18 +147,18 @@ void contexts_independent(Case& c) {
 
 void guid_agrees(Case& c) {
   // The table gives the GUID of ibv_get_device_guid in host byte order.
-  c.equal(c.verbs().get_device_guid(c.context()->device), be64toh(queried(c).node_guid), "ibv_get_device_guid");
+  c.equal(c.verbs().get_device_guid(c.context()->device), be64toh(queried_device(c).node_guid), "ibv_get_device_guid");
 }
 
 void ex_agrees(Case& c) {
   ibv_device_attr_ex extended{};
   c.need(c.accepted(c.verbs().query_device_ex(c.context(), nullptr, extended), "ibv_query_device_ex"));
-  same(c, extended.orig_attr, queried(c), "orig_attr.");
+  same(c, extended.orig_attr, queried_device(c), "orig_attr.");
 }
 
 void repeatable(Case& c) {
-  const ibv_device_attr first = queried(c);
-  same(c, queried(c), first, "at the second query, ");
+  const ibv_device_attr first = queried_device(c);
+  same(c, queried_device(c), first, "at the second query, ");
   ibv_device_attr_ex one{};
   ibv_device_attr_ex two{};
   c.need(c.accepted(c.verbs().query_device_ex(c.context(), nullptr, one), "ibv_query_device_ex"));
@@ -185,7 +180,7 @@ void fw_ver_terminated(Case& c) {
 }
 
 void ports_counted(Case& c) {
-  const ibv_device_attr attr = queried(c);
+  const ibv_device_attr attr = queried_device(c);
   c.holds(attr.phys_port_cnt >= 1, Seen::value, "phys_port_cnt is 0");
   for (unsigned port = 1; port <= attr.phys_port_cnt; ++port) {
     ibv_port_attr of{};
@@ -195,7 +190,7 @@ void ports_counted(Case& c) {
 }
 
 void counts_positive(Case& c) {
-  const ibv_device_attr attr = queried(c);
+  const ibv_device_attr attr = queried_device(c);
   const auto positive = [&](const char* name, auto value) {
     c.holds(value >= 1, Seen::value, std::string(name) + " is " + std::to_string(value));
   };

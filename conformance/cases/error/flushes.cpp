@@ -16,10 +16,10 @@ namespace {
 
 using verbena::QpType;
 
-constexpr std::size_t kBytes = 32;
+constexpr std::size_t kFlushed = 32;
 
 SendWork send_of(Loop& loop, std::uint64_t wr_id, unsigned flags = IBV_SEND_SIGNALED) {
-  return {.wr_id = wr_id, .sges = {loop.a().sge(0, kBytes)}, .flags = flags};
+  return {.wr_id = wr_id, .sges = {loop.a().sge(0, kFlushed)}, .flags = flags};
 }
 
 /// All of one failed list have completed.
@@ -84,19 +84,19 @@ void each_once(Case& c) {
 }
 
 constexpr std::uint64_t kFailing = 50;
-constexpr std::uint64_t kBehind = 4;
+constexpr std::uint64_t kFlushedBehind = 4;
 
 /// One that fails and four behind it, in one list, of which the second and the last are unsignalled.
 std::vector<ibv_wc> failed_list(Case& c, Loop& loop, unsigned flags = IBV_SEND_SIGNALED) {
-  for (std::uint64_t at = 0; at < kBehind; ++at) {
+  for (std::uint64_t at = 0; at < kFlushedBehind; ++at) {
     c.need(c.accepted(loop.receive(loop.b(), 10 + at, 4096, 256), "ibv_post_recv"));
   }
   std::vector<SendWork> list = {failing_work(c, loop, kFailing, flags)};
-  for (std::uint64_t at = 0; at < kBehind; ++at) {
+  for (std::uint64_t at = 0; at < kFlushedBehind; ++at) {
     list.push_back(send_of(loop, kFailing + 1 + at, at % 2 == 1 ? 0U : unsigned{IBV_SEND_SIGNALED}));
   }
   c.need(c.accepted(post_list(loop.a(), list).error, "ibv_post_send"));
-  std::vector<ibv_wc> all = drained(c, loop.a().send_cq.raw(), 1 + kBehind);
+  std::vector<ibv_wc> all = drained(c, loop.a().send_cq.raw(), 1 + kFlushedBehind);
   c.need(c.holds(!all.empty(), Seen::no_completion, "a send that fails did not complete"));
   return all;
 }
@@ -105,14 +105,14 @@ void status(Case& c) {
   Loop loop(c, {});
   const std::vector<ibv_wc> all = failed_list(c, loop);
   fails(c, all.front(), "the one that fails");
-  complete(c, all, 1 + kBehind);
+  complete(c, all, 1 + kFlushedBehind);
   for (std::size_t at = 1; at < all.size(); ++at) c.completed(all[at], IBV_WC_WR_FLUSH_ERR, "one behind the failure");
 }
 
 void order(Case& c) {
   Loop loop(c, {});
   const std::vector<ibv_wc> all = failed_list(c, loop);
-  complete(c, all, 1 + kBehind);
+  complete(c, all, 1 + kFlushedBehind);
   for (std::size_t at = 0; at < all.size(); ++at) c.equal(all[at].wr_id, kFailing + at, "the wr_id in its place");
 }
 
@@ -123,11 +123,11 @@ void wr_id(Case& c) {
     ++seen[wc.wr_id];
     c.equal(wc.qp_num, loop.a().qp->qp_num, "qp_num of a flushed send");
   }
-  for (std::uint64_t at = 0; at <= kBehind; ++at) {
+  for (std::uint64_t at = 0; at <= kFlushedBehind; ++at) {
     c.holds(seen[kFailing + at] == 1, Seen::no_completion,
             "wr_id " + std::to_string(kFailing + at) + " completed " + std::to_string(seen[kFailing + at]) + " times");
   }
-  c.equal(seen.size(), 1 + kBehind, "how many different wr_id came");
+  c.equal(seen.size(), 1 + kFlushedBehind, "how many different wr_id came");
 }
 
 void failed_unsignalled_completes(Case& c) {
@@ -177,17 +177,17 @@ void never_success_after(Case& c) {
   loop.a().memory->fill(3);
   std::memset(loop.b().data(), 0x5a, loop.b().memory->size());
   std::vector<SendWork> list = {failing_work(c, loop, kFailing)};
-  for (std::uint64_t at = 1; at <= kBehind; ++at) {
+  for (std::uint64_t at = 1; at <= kFlushedBehind; ++at) {
     list.push_back({.opcode = IBV_WR_RDMA_WRITE,
                     .wr_id = kFailing + at,
-                    .sges = {loop.a().sge(at * 256, kBytes)},
+                    .sges = {loop.a().sge(at * 256, kFlushed)},
                     .remote = loop.b().remote(at * 256),
                     .rkey = loop.b().rkey()});
   }
   c.need(c.accepted(post_list(loop.a(), list).error, "ibv_post_send"));
-  for (const ibv_wc& wc : drained(c, loop.a().send_cq.raw(), 1 + kBehind)) {
+  for (const ibv_wc& wc : drained(c, loop.a().send_cq.raw(), 1 + kFlushedBehind)) {
     const std::size_t at = (wc.wr_id - kFailing) * 256;
-    const bool there = wc.wr_id != kFailing && std::memcmp(loop.b().data() + at, loop.a().data() + at, kBytes) == 0;
+    const bool there = wc.wr_id != kFailing && std::memcmp(loop.b().data() + at, loop.a().data() + at, kFlushed) == 0;
     c.holds(wc.status != IBV_WC_SUCCESS || there, Seen::completion,
             "a write that was not carried out completed with success");
   }

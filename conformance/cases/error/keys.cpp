@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 // Keys that give no right, here and at the peer.
@@ -14,9 +15,6 @@ namespace conform {
 namespace {
 
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
-constexpr std::uint8_t kOld = 0x5a;
 
 bool nothing_received(Case& c, Loop& loop, std::string_view what) {
   ibv_wc wc{};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 #include "verbena/timers.hpp"
 
@@ -18,8 +19,6 @@ namespace {
 using verbena::QpType;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kBytes = 64;
-constexpr std::uint8_t kOld = 0x5a;
 constexpr std::uint8_t kRnr = 12;  // 0.64 ms
 
 LoopShape patient(std::uint8_t rnr_retry, std::uint8_t min_rnr_timer = kRnr) {

@@ -8,21 +8,13 @@
 
 #include "cases/bodies.hpp"
 #include "cases/iwarp/cm_link.hpp"
+#include "cases/steps.hpp"
 
 namespace conform {
 
 namespace {
 
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
-
-LoopShape small_rc() {
-  LoopShape shape;
-  shape.type = QpType::rc;
-  shape.bytes = 8192;
-  return shape;
-}
 
 /// One message, whole, from one end to the other.
 bool passes(Case& c, Loop& loop, End& from, End& to, std::uint64_t wr_id, std::string_view what) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/loop.hpp"
 #include "rig/work.hpp"
 
@@ -16,15 +17,6 @@ namespace conform {
 namespace {
 
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
-
-LoopShape small_rc() {
-  LoopShape shape;
-  shape.type = QpType::rc;
-  shape.bytes = 8192;
-  return shape;
-}
 
 /// A receive at each end, which the end of the connection flushes.
 void lie_in_wait(Case& c, Loop& loop) {

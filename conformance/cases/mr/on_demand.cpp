@@ -90,7 +90,7 @@ void ops_as_declared(Case& c) {
           "a fetch-and-add on demand");
 }
 
-void native(Case& c) {
+void on_demand_native(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   const Object<ibv_mr> mr = c.way().mr(
@@ -140,7 +140,7 @@ void out_of_bounds(Case& c) {
           EFAULT, "ibv_advise_mr of a range beyond the region");
 }
 
-void unknown_flag(Case& c) {
+void unknown_advice_flag(Case& c) {
   const Advised one(c);
   c.equal(advise(c, one.end.pd, *one.of, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH | 1U << 20, 0, 64),
           EINVAL, "ibv_advise_mr with an unknown flag");
@@ -160,10 +160,10 @@ Bodies mr_on_demand_bodies() {
       {"mr.odp.unmapped_access_fails", unmapped_access},
       {"mr.odp.implicit_covers_all", implicit_covers_all},
       {"mr.odp.ops_as_declared", ops_as_declared},
-      {"mr.register.on_demand", native},
+      {"mr.register.on_demand", on_demand_native},
       {"mr.advise.prefetch", prefetch},
       {"mr.advise.out_of_bounds", out_of_bounds},
-      {"mr.advise.unknown_flag", unknown_flag},
+      {"mr.advise.unknown_flag", unknown_advice_flag},
       {"mr.advise.write_needs_writable", write_needs_writable},
   };
   return kBodies;

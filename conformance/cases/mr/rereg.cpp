@@ -100,7 +100,7 @@ void refused_input(Case& c, int flags, ibv_pd* pd, bool with_address, std::size_
   writes(c, loop, of, "after the refusal");
 }
 
-void unknown_flag(Case& c) {
+void unknown_rereg_flag(Case& c) {
   refused_input(c, 1 << 7, nullptr, false, 0, 0, "with an unknown flag");
   refused_input(c, IBV_REREG_MR_CHANGE_ACCESS | 1 << 7, nullptr, false, 0, kRead, "with a known and an unknown flag");
 }
@@ -165,7 +165,7 @@ void failed_still_released(Case& c) {
   c.accepted(of.mr.destroy(), "ibv_dereg_mr after a refusal of the memory");
 }
 
-void native(Case& c) {
+void rereg_native(Case& c) {
   const verbena::Support support = c.contract().feature(verbena::Feature::rereg_mr).support;
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Memory memory(c.verbs().page_size(), c.verbs().page_size());
@@ -187,13 +187,13 @@ Bodies mr_rereg_bodies() {
       {"mr.rereg.access", access},
       {"mr.rereg.pd", domain},
       {"mr.rereg.translation", translation},
-      {"mr.rereg.unknown_flag", unknown_flag},
+      {"mr.rereg.unknown_flag", unknown_rereg_flag},
       {"mr.rereg.translation_needs_range", translation_needs_range},
       {"mr.rereg.access_needs_flag", access_needs_flag},
       {"mr.rereg.no_flag_refused", no_flag},
       {"mr.rereg.widen_read_only_refused", widen_read_only},
       {"mr.rereg.failed_still_released", failed_still_released},
-      {"mr.rereg.native", native},
+      {"mr.rereg.native", rereg_native},
   };
   return kBodies;
 }

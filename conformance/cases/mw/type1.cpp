@@ -23,7 +23,7 @@ void unknown_type(Case& c) {
   }
 }
 
-void native(Case& c) {
+void type1_native(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   for (const auto& [type, feature, what] :
        {std::tuple(IBV_MW_TYPE_1, Feature::memory_window_1, "ibv_alloc_mw of type 1"),
@@ -66,7 +66,7 @@ void dealloc_frees_region(Case& c) {
   c.accepted(window.of.mr.destroy(), "ibv_dereg_mr after the last window is gone");
 }
 
-void gives_access(Case& c) {
+void type1_gives_access(Case& c) {
   Window window(c, IBV_MW_TYPE_1);
   window.bound(128, 512);
   window.writes(window.mw->rkey, 128, "a write to the begin of the window");
@@ -203,11 +203,11 @@ void invalidate_refused(Case& c) {
 Bodies mw_type1_bodies() {
   static constexpr Body kBodies[] = {
       {"mw.alloc.unknown_type_refused", unknown_type},
-      {"mw.alloc.native", native},
+      {"mw.alloc.native", type1_native},
       {"mw.alloc.not_bound", not_bound},
       {"mw.dealloc.bound_window", dealloc_bound},
       {"mw.dealloc.frees_region", dealloc_frees_region},
-      {"mw.type1.bind_gives_access", gives_access},
+      {"mw.type1.bind_gives_access", type1_gives_access},
       {"mw.type1.rkey_changes", rkey_changes},
       {"mw.type1.old_rkey_dies", old_rkey_dies},
       {"mw.type1.zero_length_unbinds", zero_length_unbinds},

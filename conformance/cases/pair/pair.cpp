@@ -10,6 +10,7 @@
 
 #include "cases/bodies.hpp"
 #include "cases/state/moves.hpp"
+#include "cases/steps.hpp"
 #include "rig/work.hpp"
 
 namespace conform {
@@ -19,8 +20,6 @@ namespace {
 using verbena::Feature;
 using verbena::Field;
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
 
 std::shared_ptr<const verbena::Contract> contract_of(Case& c, const End& end) {
   const auto contract = end.device->contract(end.port);
@@ -46,7 +45,7 @@ std::string way_of(Loop& loop, const End& from) {
   return &from == &loop.a() ? "from the first device to the second" : "from the second device to the first";
 }
 
-LoopShape small_rc(std::size_t bytes = 8192) {
+LoopShape pair_rc(std::size_t bytes = 8192) {
   LoopShape shape;
   shape.type = QpType::rc;
   shape.bytes = bytes;
@@ -92,7 +91,7 @@ void add(Case& c, End& from, std::uint64_t address, std::uint32_t rkey, std::uin
 
 /// FLUSH and ATOMIC WRITE have no work request of ibv_post_send, and what invalidates or binds carries no data.
 void opcodes_common_work(Case& c) {
-  LoopShape shape = small_rc();
+  LoopShape shape = pair_rc();
   {
     Loop probe(c, shape, false);
     if (both_native(c, probe, Feature::fetch_add)) shape.access |= IBV_ACCESS_REMOTE_ATOMIC;
@@ -129,7 +128,7 @@ void opcodes_common_work(Case& c) {
 }
 
 void mtu_smaller_works(Case& c) {
-  Loop loop(c, small_rc(1U << 16));
+  Loop loop(c, pair_rc(1U << 16));
   const std::size_t bytes = 3 * std::size_t{loop.mtu()} + 5;
   for (End* from : {&loop.a(), &loop.b()}) {
     End& to = from == &loop.a() ? loop.b() : loop.a();
@@ -148,7 +147,7 @@ void mtu_smaller_works(Case& c) {
 
 void rd_atomic_smaller_works(Case& c) {
   int depth = 128;
-  LoopShape shape = small_rc(1U << 16);
+  LoopShape shape = pair_rc(1U << 16);
   {
     Loop probe(c, shape, false);
     for (const End* end : {&probe.a(), &probe.b()}) {
@@ -192,7 +191,7 @@ void rd_atomic_smaller_works(Case& c) {
 void msg_size_smaller_works(Case& c) {
   std::uint64_t bytes = 256U << 20;
   {
-    Loop probe(c, small_rc(), false);
+    Loop probe(c, pair_rc(), false);
     for (const End* end : {&probe.a(), &probe.b()}) {
       ibv_port_attr port{};
       c.need(c.accepted(c.verbs().query_port(end->device->raw(), end->port, port), "ibv_query_port"));
@@ -200,7 +199,7 @@ void msg_size_smaller_works(Case& c) {
     }
   }
   const auto length = static_cast<std::size_t>(bytes);
-  Loop loop(c, small_rc(length));
+  Loop loop(c, pair_rc(length));
   for (End* from : {&loop.a(), &loop.b()}) {
     End& to = from == &loop.a() ? loop.b() : loop.a();
     from->memory->fill(4);
@@ -214,7 +213,7 @@ void msg_size_smaller_works(Case& c) {
 
 /// Each end with as many SGEs as its own device takes.
 void sge_unlike_limits(Case& c) {
-  Loop loop(c, small_rc(1U << 16), false);
+  Loop loop(c, pair_rc(1U << 16), false);
   for (End* end : {&loop.a(), &loop.b()}) {
     QpShape shape;
     shape.type = QpType::rc;
@@ -257,7 +256,7 @@ void sge_unlike_limits(Case& c) {
 
 void imm_byte_order(Case& c) {
   constexpr std::uint8_t kImm[4] = {0x11, 0x22, 0x33, 0x44};
-  Loop loop(c, small_rc());
+  Loop loop(c, pair_rc());
   for (End* from : {&loop.a(), &loop.b()}) {
     End& to = from == &loop.a() ? loop.b() : loop.a();
     c.need(c.accepted(loop.receive(to, 1, 0, kBytes), "ibv_post_recv"));
@@ -277,7 +276,7 @@ void imm_byte_order(Case& c) {
 
 /// Both devices add to a word of the second one's memory: one over the Loop, the other over two queue pairs of its own.
 void atomic_mixed(Case& c) {
-  LoopShape shape = small_rc(4096);
+  LoopShape shape = pair_rc(4096);
   shape.access |= IBV_ACCESS_REMOTE_ATOMIC;
   shape.terms.access = shape.access;
   Loop loop(c, shape);
@@ -334,7 +333,7 @@ enum class Wrong : std::uint8_t { access, length, no_receive };
 
 /// What the requester is told; its own device is the first one, or the second.
 std::optional<ibv_wc> status_of(Case& c, bool forward, Wrong wrong) {
-  LoopShape shape = small_rc();
+  LoopShape shape = pair_rc();
   shape.terms.rnr_retry = 0;
   Loop loop(c, shape);
   End& from = forward ? loop.a() : loop.b();

@@ -31,7 +31,7 @@ Object<ibv_td> thread_domain(Case& c) {
   return Object<ibv_td>(made.handle, [verbs = c.ground().verbs, td = made.handle] { return verbs->dealloc_td(td); });
 }
 
-void native(Case& c) {
+void domains_native(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const auto judged = [&](Feature feature, int error, const std::string& what) {
     if (c.contract().feature(feature).support == verbena::Support::native) c.accepted(error, what);
@@ -266,7 +266,7 @@ void xrcd_busy(Case& c) {
 
 Bodies pd_domain_bodies() {
   static constexpr Body kBodies[] = {
-      {"pd.parent_domain.native", native},
+      {"pd.parent_domain.native", domains_native},
       {"pd.parent_domain.stands_for_pd", stands_for_pd},
       {"pd.parent_domain.allocator_used", allocator_used},
       {"pd.parent_domain.allocator_default", allocator_default},

@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/link.hpp"
 
 namespace conform {
 
 namespace {
-
-ibv_port_attr queried(Case& c) {
-  ibv_port_attr attr{};
-  c.need(c.accepted(c.verbs().query_port(c.context(), c.port(), attr), "ibv_query_port"));
-  return attr;
-}
 
 /// The valid entries of all ports.
 std::vector<ibv_gid_entry> table(Case& c) {
@@ -57,7 +52,7 @@ bool equal(const ibv_gid& one, const ibv_gid& other) {
 }
 
 void len_is_bound(Case& c) {
-  const ibv_port_attr attr = queried(c);
+  const ibv_port_attr attr = queried_port(c);
   ibv_gid gid{};
   for (int index = 0; index < attr.gid_tbl_len; ++index) {
     if (!c.accepted(c.verbs().query_gid(c.context(), c.port(), index, gid),
@@ -68,7 +63,7 @@ void len_is_bound(Case& c) {
 }
 
 void table_not_empty(Case& c) {
-  if (queried(c).state != IBV_PORT_ACTIVE) return c.note("the port is not active");
+  if (queried_port(c).state != IBV_PORT_ACTIVE) return c.note("the port is not active");
   c.holds(!of_port(c).empty(), Seen::value, "the GID table of an active port is empty");
 }
 
@@ -139,7 +134,7 @@ void flags_refused(Case& c) {
 
 void empty_entry(Case& c) {
   const std::vector<ibv_gid_entry> valid = of_port(c);
-  const int length = queried(c).gid_tbl_len;
+  const int length = queried_port(c).gid_tbl_len;
   for (int index = 0; index < length; ++index) {
     const bool there = std::any_of(valid.begin(), valid.end(), [&](const ibv_gid_entry& entry) {
       return entry.gid_index == static_cast<std::uint32_t>(index);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/link.hpp"
 #include "rig/rdma.hpp"
 #include "verbena/transition.hpp"
@@ -18,12 +19,6 @@ namespace {
 
 using verbena::LinkLayer;
 using verbena::Transport;
-
-ibv_port_attr queried(Case& c) {
-  ibv_port_attr attr{};
-  c.need(c.accepted(c.verbs().query_port(c.context(), c.port(), attr), "ibv_query_port"));
-  return attr;
-}
 
 /// Whether it comes true in the time that the run allows.
 template <class Condition>
@@ -37,7 +32,7 @@ bool soon(Case& c, Condition condition) {
 }
 
 void number_zero(Case& c) {
-  queried(c);
+  queried_port(c);
   ibv_port_attr attr{};
   c.refused(c.verbs().query_port(c.context(), 0, attr), "ibv_query_port of port 0", {EINVAL});
 }
@@ -52,12 +47,12 @@ void number_above(Case& c) {
 }
 
 void state_known(Case& c) {
-  const int state = queried(c).state;
+  const int state = queried_port(c).state;
   c.holds(state >= IBV_PORT_NOP && state <= IBV_PORT_ACTIVE_DEFER, Seen::value, "state is " + std::to_string(state));
 }
 
 void active_mtu_below_max(Case& c) {
-  const ibv_port_attr attr = queried(c);
+  const ibv_port_attr attr = queried_port(c);
   if (attr.state != IBV_PORT_ACTIVE) return c.note("the port is not active");
   const auto code = [&](const char* name, int value) {
     c.holds(value >= IBV_MTU_256 && value <= IBV_MTU_4096, Seen::value,
@@ -87,7 +82,7 @@ void active_mtu(Case& c) {
 }
 
 void max_msg_sz_range(Case& c) {
-  const ibv_port_attr attr = queried(c);
+  const ibv_port_attr attr = queried_port(c);
   c.holds(attr.max_msg_sz >= verbena::mtu_bytes(attr.active_mtu), Seen::value,
           "max_msg_sz " + std::to_string(attr.max_msg_sz) + " is below the path MTU");
   c.holds(attr.max_msg_sz <= 1U << 31, Seen::value,
@@ -97,7 +92,7 @@ void max_msg_sz_range(Case& c) {
 /// A largest message of more than 8 MiB is not tried, nor its bound; 1 MiB is.
 void max_msg_sz(Case& c) {
   const verbena::Domain& domain = c.contract().domain(verbena::Field::message_bytes);
-  const std::uint64_t promised = domain.known ? domain.max : queried(c).max_msg_sz;
+  const std::uint64_t promised = domain.known ? domain.max : queried_port(c).max_msg_sz;
   const auto bytes = static_cast<std::size_t>(promised > 8U << 20 ? 1U << 20 : promised);
   {
     Loop loop(c, open_to_all(c, bytes + 1));
@@ -121,44 +116,44 @@ void link_layer(Case& c) {
   const verbena::PortId* id = c.device().id().port(c.port());
   c.need(c.holds(id != nullptr, Seen::value, "the port is not in the identity"));
   const int must = id->transport == Transport::infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
-  c.equal(static_cast<int>(queried(c).link_layer), must, "link_layer");
+  c.equal(static_cast<int>(queried_port(c).link_layer), must, "link_layer");
 }
 
 void lid_of_infiniband(Case& c) {
-  const ibv_port_attr attr = queried(c);
+  const ibv_port_attr attr = queried_port(c);
   if (attr.state != IBV_PORT_ACTIVE) c.blocked("subnet_manager", "the port is not active");
   c.holds(attr.lid >= 1 && attr.lid <= 0xbfff, Seen::value, "lid is " + std::to_string(attr.lid));
 }
 
 void down_is_seen(Case& c) {
-  c.need(c.holds(queried(c).state == IBV_PORT_ACTIVE, Seen::value, "the port is not active to begin with"));
+  c.need(c.holds(queried_port(c).state == IBV_PORT_ACTIVE, Seen::value, "the port is not active to begin with"));
   Link link(c);
   c.need(c.accepted(link.set_up(false), "taking the interface down"));
-  c.holds(soon(c, [&] { return queried(c).state != IBV_PORT_ACTIVE; }), Seen::value,
+  c.holds(soon(c, [&] { return queried_port(c).state != IBV_PORT_ACTIVE; }), Seen::value,
           "state is still IBV_PORT_ACTIVE after the interface was taken down");
   c.need(c.accepted(link.set_up(true), "taking the interface up"));
-  c.holds(soon(c, [&] { return queried(c).state == IBV_PORT_ACTIVE; }), Seen::value,
+  c.holds(soon(c, [&] { return queried_port(c).state == IBV_PORT_ACTIVE; }), Seen::value,
           "state is not IBV_PORT_ACTIVE after the interface was taken up");
 }
 
 /// The interface's MTUs are well inside the step, so that how many bytes a driver sets aside for headers is its own.
 void mtu_follows(Case& c) {
-  const auto before = queried(c).active_mtu;
+  const auto before = queried_port(c).active_mtu;
   {
     Link link(c);
     for (const auto& [bytes, must] : {std::pair(1500, IBV_MTU_1024), std::pair(2400, IBV_MTU_2048)}) {
       c.need(c.accepted(link.set_mtu(bytes), "setting the MTU of the interface"));
-      c.holds(soon(c, [&] { return queried(c).active_mtu == must; }), Seen::value,
-              "active_mtu is " + std::to_string(queried(c).active_mtu) + " with an interface MTU of " +
+      c.holds(soon(c, [&] { return queried_port(c).active_mtu == must; }), Seen::value,
+              "active_mtu is " + std::to_string(queried_port(c).active_mtu) + " with an interface MTU of " +
                   std::to_string(bytes));
     }
   }
-  c.holds(soon(c, [&] { return queried(c).active_mtu == before; }), Seen::value,
+  c.holds(soon(c, [&] { return queried_port(c).active_mtu == before; }), Seen::value,
           "active_mtu did not come back with the interface's MTU");
 }
 
 void pkey_len_is_bound(Case& c) {
-  const ibv_port_attr attr = queried(c);
+  const ibv_port_attr attr = queried_port(c);
   c.holds(attr.pkey_tbl_len >= 1, Seen::value, "pkey_tbl_len is 0");
   std::uint16_t pkey = 0;
   for (int index = 0; index < attr.pkey_tbl_len; ++index) {
@@ -186,7 +181,7 @@ void pkey_index_found(Case& c) {
 }
 
 void pkey_index_absent(Case& c) {
-  const ibv_port_attr attr = queried(c);
+  const ibv_port_attr attr = queried_port(c);
   std::uint16_t candidate = 0x1234;
   for (int index = 0; index < attr.pkey_tbl_len; ++index) {
     std::uint16_t pkey = 0;

@@ -7,6 +7,7 @@
 
 #include "cases/bodies.hpp"
 #include "cases/qp/shape.hpp"
+#include "cases/steps.hpp"
 #include "rig/events.hpp"
 
 namespace conform {
@@ -16,10 +17,6 @@ namespace {
 using verbena::Feature;
 using verbena::QpType;
 using verbena::SendOps;
-
-bool by_cm(const Case& c) {
-  return c.contract().is(verbena::Behaviour::rts_driven_by, verbena::Choice::rdma_cm);
-}
 
 /// RESET, INIT, RTR, RTS, SQD and ERR, as far as the caller moves the queue pair.
 void any_state(Case& c) {
@@ -250,7 +247,7 @@ void builds_each(Case& c) {
   }
 }
 
-void native(Case& c) {
+void create_with_qp_ex_native(Case& c) {
   const verbena::Support support = c.contract().feature(Feature::create_qp_ex).support;
   if (support == verbena::Support::native) {
     builds_each(c);
@@ -272,7 +269,7 @@ Bodies qp_lifetime_bodies() {
       {"qp.create_ex.ops_granted", builds_each},
       {"qp.create_ex.needs_pd", needs_pd},
       {"qp.create_ex.unknown_flag_refused", unknown_flag_refused},
-      {"qp.create_ex.native", native},
+      {"qp.create_ex.native", create_with_qp_ex_native},
       {"qp.create.xrc_target_needs_domain", xrc_target_needs_domain},
   };
   return kBodies;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/events.hpp"
 #include "rig/traffic.hpp"
 #include "verbena/timers.hpp"
@@ -22,9 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 Choice says(const Case& c, Behaviour flag) {
   return c.contract().behaviour(flag).choice;
-}
-bool by_cm(const Case& c) {
-  return c.contract().is(Behaviour::rts_driven_by, Choice::rdma_cm);
 }
 
 int move(Way& way, End& end, const Move& to_where) {

@@ -161,7 +161,7 @@ void as_created(Case& c) {
   }
 }
 
-void native(Case& c) {
+void srq_native(Case& c) {
   const Object<ibv_pd> pd = c.made(c.other_way().pd(), "ibv_alloc_pd");
   const Object<ibv_srq> srq = c.other_way().srq(pd.raw(), {.max_wr = 16, .max_sge = 1, .srq_limit = 0});
   switch (c.contract().feature(verbena::Feature::srq).support) {
@@ -228,7 +228,7 @@ Bodies srq_create_bodies() {
       {"srq.create.depth_above_max_refused", depth_above_max_refused},
       {"srq.create.sge_above_max_refused", sge_above_max_refused},
       {"srq.create.limit_ignored", limit_ignored},
-      {"srq.create.native", native},
+      {"srq.create.native", srq_native},
       {"srq.create.depth_at_limit", depth_at_limit},
       {"srq.create.sge_at_limit", sge_at_limit},
       {"srq.destroy.busy_with_qp", busy_with_qp},

@@ -18,16 +18,12 @@ ibv_qp_state before(ibv_qp_state to) {
   return to == IBV_QPS_RTR ? IBV_QPS_INIT : IBV_QPS_RTR;
 }
 
-std::string words(QpType type, ibv_qp_state from, ibv_qp_state to) {
-  return fmt::format("{} from {} to {}", verbena::name(type), state_name(from), state_name(to));
-}
-
 template <QpType type, ibv_qp_state state>
 void takes_required(Case& c) {
   const ibv_qp_state from = before(state);
   Loop loop(c, small(type), false);
   bring(c, loop, loop.a(), loop.b(), from);
-  moves(c, loop.a(), required_move(loop, loop.a(), loop.b(), from, state), state, words(type, from, state));
+  moves(c, loop.a(), required_move(loop, loop.a(), loop.b(), from, state), state, move_words(type, from, state));
 }
 
 /// That the move fails for the attribute that is missing and for nothing else is shown by making it after all.
@@ -36,10 +32,10 @@ void without(Case& c, Loop& loop, ibv_qp_state from, ibv_qp_state to, const Attr
   bring(c, loop, loop.a(), loop.b(), from);
   Move move = required_move(loop, loop.a(), loop.b(), from, to);
   move.mask &= ~attribute.bit;
-  const bool refused =
-      refuses(c, loop.a(), move, from, fmt::format("{} without {}", words(type, from, to), attribute.name), {EINVAL});
+  const bool refused = refuses(c, loop.a(), move, from,
+                               fmt::format("{} without {}", move_words(type, from, to), attribute.name), {EINVAL});
   move.mask |= attribute.bit;
-  if (refused) moves(c, loop.a(), move, to, fmt::format("{} after one that was refused", words(type, from, to)));
+  if (refused) moves(c, loop.a(), move, to, fmt::format("{} after one that was refused", move_words(type, from, to)));
 }
 
 template <QpType type, ibv_qp_state state>
@@ -88,7 +84,7 @@ void with_optional(Case& c, Loop& loop, ibv_qp_state from, ibv_qp_state to, int 
   const Terms terms = other_terms();
   bring(c, loop, loop.a(), loop.b(), from);
   const std::optional<Takes> table = takes(type, from, to);
-  const std::string what = fmt::format("{} with {}", words(type, from, to), named);
+  const std::string what = fmt::format("{} with {}", move_words(type, from, to), named);
   if (!moves(c, loop.a(), move_with(loop, loop.a(), loop.b(), to, table->required | bits, terms), to, what)) return;
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};

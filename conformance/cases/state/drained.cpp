@@ -9,14 +9,13 @@
 
 #include "cases/bodies.hpp"
 #include "cases/state/moves.hpp"
+#include "cases/steps.hpp"
 
 namespace conform {
 
 namespace {
 
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
 
 LoopShape connected() {
   LoopShape shape = small(QpType::rc);

@@ -147,6 +147,10 @@ std::string state_name(ibv_qp_state state) {
   return std::string(verbena::qp_state_name(state));
 }
 
+std::string move_words(verbena::QpType type, ibv_qp_state from, ibv_qp_state to) {
+  return fmt::format("{} from {} to {}", verbena::name(type), state_name(from), state_name(to));
+}
+
 Move move_with(Loop& loop, const End& end, const End& peer, ibv_qp_state to, int bits, const Terms& terms) {
   const PathTo path = loop.path(end, peer);
   Move move;

@@ -32,6 +32,8 @@ int attribute_of(std::string_view name);
 /// `reset`, `init`, ... of the lists.
 ibv_qp_state state_of(std::string_view name);
 std::string state_name(ibv_qp_state state);
+/// "RC from INIT to RTR".
+std::string move_words(verbena::QpType type, ibv_qp_state from, ibv_qp_state to);
 
 /// `IBV_QP_STATE` and those of `bits`, with right values for a move of `end` towards `peer`.
 Move move_with(Loop& loop, const End& end, const End& peer, ibv_qp_state to, int bits, const Terms& terms = {});

@@ -15,10 +15,6 @@ namespace {
 using verbena::Feature;
 using verbena::QpType;
 
-std::string words(QpType type, ibv_qp_state from, ibv_qp_state to) {
-  return fmt::format("{} from {} to {}", verbena::name(type), state_name(from), state_name(to));
-}
-
 /// What the target takes from where it is commonly entered, so that a refusal is one of the move and not of the mask.
 Move complete(Loop& loop, ibv_qp_state to) {
   ibv_qp_state from = IBV_QPS_RTS;
@@ -32,9 +28,9 @@ void refused_move(Case& c, Loop& loop, ibv_qp_state from, ibv_qp_state to) {
   const QpType type = loop.shape().type;
   bring(c, loop, loop.a(), loop.b(), from);
   const Move full = complete(loop, to);
-  refuses(c, loop.a(), full, from, words(type, from, to), {EINVAL});
+  refuses(c, loop.a(), full, from, move_words(type, from, to), {EINVAL});
   if (full.mask == IBV_QP_STATE) return;
-  refuses(c, loop.a(), conform::to(to), from, fmt::format("{} with IBV_QP_STATE alone", words(type, from, to)),
+  refuses(c, loop.a(), conform::to(to), from, fmt::format("{} with IBV_QP_STATE alone", move_words(type, from, to)),
           {EINVAL});
 }
 
@@ -49,7 +45,7 @@ void refused_from(Case& c) {
 void allowed_move(Case& c, QpType type, ibv_qp_state from, ibv_qp_state to) {
   Loop loop(c, small(type), false);
   bring(c, loop, loop.a(), loop.b(), from);
-  moves(c, loop.a(), required_move(loop, loop.a(), loop.b(), from, to), to, words(type, from, to));
+  moves(c, loop.a(), required_move(loop, loop.a(), loop.b(), from, to), to, move_words(type, from, to));
 }
 
 template <ibv_qp_state from, ibv_qp_state to>
@@ -76,19 +72,19 @@ void err_from_err(Case& c) {
     Loop loop(c, small(type), false);
     bring(c, loop, loop.a(), loop.b(), IBV_QPS_ERR);
     for (int round = 0; round < 2; ++round) {
-      moves(c, loop.a(), to(IBV_QPS_ERR), IBV_QPS_ERR, words(type, IBV_QPS_ERR, IBV_QPS_ERR));
+      moves(c, loop.a(), to(IBV_QPS_ERR), IBV_QPS_ERR, move_words(type, IBV_QPS_ERR, IBV_QPS_ERR));
     }
     const Move reset = to(IBV_QPS_RESET);
-    moves(c, loop.a(), reset, IBV_QPS_RESET, words(type, IBV_QPS_ERR, IBV_QPS_RESET));
+    moves(c, loop.a(), reset, IBV_QPS_RESET, move_words(type, IBV_QPS_ERR, IBV_QPS_RESET));
   }
 }
 
 void reset_from_reset(Case& c) {
   for (const QpType type : c.qp_types()) {
     Loop loop(c, small(type), false);
-    moves(c, loop.a(), to(IBV_QPS_RESET), IBV_QPS_RESET, words(type, IBV_QPS_RESET, IBV_QPS_RESET));
+    moves(c, loop.a(), to(IBV_QPS_RESET), IBV_QPS_RESET, move_words(type, IBV_QPS_RESET, IBV_QPS_RESET));
     moves(c, loop.a(), required_move(loop, loop.a(), loop.b(), IBV_QPS_RESET, IBV_QPS_INIT), IBV_QPS_INIT,
-          fmt::format("{} after a move from RESET to RESET", words(type, IBV_QPS_RESET, IBV_QPS_INIT)));
+          fmt::format("{} after a move from RESET to RESET", move_words(type, IBV_QPS_RESET, IBV_QPS_INIT)));
   }
 }
 
@@ -101,14 +97,15 @@ void superfluous_on(Case& c, Loop& loop, ibv_qp_state from, ibv_qp_state to) {
   for (const Attribute& attribute : attributes()) {
     if (((table->required | table->optional) & attribute.bit) != 0 || attribute.bit == IBV_QP_CAP) continue;
     const Move move = move_with(loop, loop.a(), loop.b(), to, table->required | attribute.bit);
-    if (refuses(c, loop.a(), move, from, fmt::format("{} with {}", words(type, from, to), attribute.name), {EINVAL})) {
+    if (refuses(c, loop.a(), move, from, fmt::format("{} with {}", move_words(type, from, to), attribute.name),
+                {EINVAL})) {
       continue;
     }
     bring(c, loop, loop.a(), loop.b(), from);
   }
   if (to != from || to == IBV_QPS_RTS) {
     moves(c, loop.a(), required_move(loop, loop.a(), loop.b(), from, to), to,
-          fmt::format("{} without any of them", words(type, from, to)));
+          fmt::format("{} without any of them", move_words(type, from, to)));
   }
 }
 
@@ -168,7 +165,7 @@ void cap_refused_without_flag(Case& c) {
       bring(c, loop, loop.a(), loop.b(), from);
       const int bits = takes(type, from, to)->required | IBV_QP_CAP;
       refuses(c, loop.a(), move_with(loop, loop.a(), loop.b(), to, bits), from,
-              fmt::format("{} with cap", words(type, from, to)));
+              fmt::format("{} with cap", move_words(type, from, to)));
     }
   }
 }

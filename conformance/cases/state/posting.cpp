@@ -8,6 +8,7 @@
 
 #include "cases/bodies.hpp"
 #include "cases/state/moves.hpp"
+#include "cases/steps.hpp"
 #include "verbena/errno_family.hpp"
 
 namespace conform {
@@ -15,8 +16,6 @@ namespace conform {
 namespace {
 
 using verbena::QpType;
-
-constexpr std::size_t kBytes = 64;
 
 std::size_t head(QpType type) {
   return type == QpType::ud ? kGrhBytes : 0;

@@ -14,7 +14,7 @@ namespace {
 
 using verbena::QpType;
 
-constexpr std::size_t kBytes = 32;
+constexpr std::size_t kRecycled = 32;
 
 Terms second_life() {
   Terms terms;
@@ -42,9 +42,9 @@ void reset_empties_queues(Case& c) {
     bring_both(c, loop);
     // An RC send waits for a receive of the peer's; receives wait in any case.
     a.memory->fill(1);
-    for (std::uint64_t id = 1; id <= 3; ++id) c.need(c.accepted(loop.send(a, id, 0, kBytes), "ibv_post_send"));
+    for (std::uint64_t id = 1; id <= 3; ++id) c.need(c.accepted(loop.send(a, id, 0, kRecycled), "ibv_post_send"));
     for (std::uint64_t id = 11; id <= 18; ++id) {
-      c.need(c.accepted(loop.receive(a, id, 0, head + kBytes), "ibv_post_recv"));
+      c.need(c.accepted(loop.receive(a, id, 0, head + kRecycled), "ibv_post_recv"));
     }
     change(c, a, IBV_QPS_RESET);
     change(c, b, IBV_QPS_RESET);
@@ -57,15 +57,15 @@ void reset_empties_queues(Case& c) {
     const std::size_t depth = loop.shape().cap.max_send_wr;
     const std::size_t receives = loop.shape().cap.max_recv_wr;
     for (std::size_t at = 0; at < receives; ++at) {
-      c.need(c.accepted(loop.receive(b, 100 + at, at * 128, head + kBytes),
+      c.need(c.accepted(loop.receive(b, 100 + at, at * 128, head + kRecycled),
                         fmt::format("receive {} of {} to a queue of {} after RESET", at, receives, of)));
-      c.need(c.accepted(loop.receive(a, 200 + at, 0, head + kBytes),
+      c.need(c.accepted(loop.receive(a, 200 + at, 0, head + kRecycled),
                         fmt::format("receive {} of {} to a queue of {} after RESET", at, receives, of)));
     }
     const std::size_t count = std::min(depth, receives);
     a.memory->fill(2);
     for (std::size_t at = 0; at < count; ++at) {
-      c.need(c.accepted(loop.send(a, 300 + at, at * kBytes, kBytes),
+      c.need(c.accepted(loop.send(a, 300 + at, at * kRecycled, kRecycled),
                         fmt::format("send {} of {} to a queue of {} after RESET", at, depth, of)));
     }
     for (std::size_t at = 0; at < count; ++at) {
@@ -75,11 +75,11 @@ void reset_empties_queues(Case& c) {
       const std::optional<ibv_wc> received = next(c, b.recv_cq.raw());
       c.need(c.completed(received, IBV_WC_SUCCESS, "a receive after RESET"));
       c.equal(received->wr_id, std::uint64_t{100 + at}, fmt::format("wr_id of receive {} after RESET", at));
-      const std::uint8_t* message = a.data() + at * kBytes;
-      c.holds(std::equal(message, message + kBytes, b.data() + at * 128 + head), Seen::data,
+      const std::uint8_t* message = a.data() + at * kRecycled;
+      c.holds(std::equal(message, message + kRecycled, b.data() + at * 128 + head), Seen::data,
               fmt::format("message {} of {} after RESET arrived with other bytes", at, of));
     }
-    c.need(c.accepted(loop.send(b, 400, 0, kBytes), "ibv_post_send of the peer"));
+    c.need(c.accepted(loop.send(b, 400, 0, kRecycled), "ibv_post_send of the peer"));
     const std::optional<ibv_wc> first = next(c, a.recv_cq.raw());
     if (c.completed(first, IBV_WC_SUCCESS, "the first receive after RESET")) {
       c.equal(first->wr_id, std::uint64_t{200}, fmt::format("wr_id of the first receive of {} after RESET", of));

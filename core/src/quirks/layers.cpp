@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::size_t kMostRulesOfALayer = 4096;
 
-Finding about(std::string_view file, std::string text, FindingLevel level = FindingLevel::error) {
-  Finding finding = yaml::error_at(file, {}, std::move(text));
+Finding about(std::string_view file, const std::string& text, FindingLevel level = FindingLevel::error) {
+  Finding finding = yaml::error_at(file, {}, text);
   finding.level = level;
   return finding;
 }
@@ -174,8 +174,8 @@ std::string nearest_rule(const Effective& rules, const std::string& id) {
   return did_you_mean(id, known);
 }
 
-Finding at_switch(const Switch& what, FindingLevel level, std::string text) {
-  Finding finding = yaml::error_at(what.file, what.at, std::move(text));
+Finding at_switch(const Switch& what, FindingLevel level, const std::string& text) {
+  Finding finding = yaml::error_at(what.file, what.at, text);
   finding.level = level;
   finding.rule = what.id;
   return finding;

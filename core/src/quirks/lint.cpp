@@ -24,8 +24,8 @@ using quirks::FieldOp;
 using quirks::Layer;
 using quirks::Rule;
 
-Finding about(const Rule& rule, FindingLevel level, std::string text) {
-  Finding finding = yaml::error_at(rule.summary.by.file, rule.at, std::move(text));
+Finding about(const Rule& rule, FindingLevel level, const std::string& text) {
+  Finding finding = yaml::error_at(rule.summary.by.file, rule.at, text);
   finding.level = level;
   finding.rule = rule.summary.id;
   return finding;

@@ -254,10 +254,10 @@ std::string sorted_match_text(Rule rule) {
 
 }  // namespace
 
-void Reporter::error(yaml::Place at, std::string text) {
+void Reporter::error(yaml::Place at, const std::string& text) {
   failed_ = true;
   if (full()) return;
-  Finding finding = yaml::error_at(file_, at, std::move(text));
+  Finding finding = yaml::error_at(file_, at, text);
   finding.rule = rule_;
   findings_.push_back(std::move(finding));
 }

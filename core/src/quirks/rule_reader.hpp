@@ -24,7 +24,7 @@ public:
   /// Enough was found: nobody reads the hundredth finding of a file, and each one costs time.
   bool full() const noexcept { return findings_.size() >= kMostFindings; }
 
-  void error(yaml::Place at, std::string text);
+  void error(yaml::Place at, const std::string& text);
   /// A word or a list of words; anything else is an error and gives none.
   std::vector<std::string> words(const yaml::Node& node, std::string_view key);
   /// A scalar; null with an error when it is none.

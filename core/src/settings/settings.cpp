@@ -105,8 +105,8 @@ Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
   std::vector<std::string_view> keys;
   keys.reserve(std::size(kKnown));
   for (const Known& known : kKnown) keys.push_back(known.key);
-  const auto refuse = [&](yaml::Place at, std::string what) {
-    return bad_setting(to_string(yaml::error_at(path, at, std::move(what))), path, at.line);
+  const auto refuse = [&](yaml::Place at, const std::string& what) {
+    return bad_setting(to_string(yaml::error_at(path, at, what)), path, at.line);
   };
   if (!root->is_map()) return refuse(root->at, "found no map; a site file is a map of sections");
   for (const auto& [section, values] : root->entries) {

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string one(const std::string& id, const std::string& more = {}) {
+std::string one_case(const std::string& id, const std::string& more = {}) {
   return "  - id: " + id + "\n    says: It holds.\n    covers: [pd.alloc.works]\n" + more;
 }
 
@@ -44,7 +44,7 @@ private:
 };
 
 TEST_F(Conform, EachCaseRunsOnceInEachColumn) {
-  const auto run = conform(one("pd.alloc.works"));
+  const auto run = conform(one_case("pd.alloc.works"));
   ASSERT_TRUE(run) << to_string(run.error());
   EXPECT_FALSE(run->red) << run->why_red.front();
   ASSERT_EQ(run->cases.size(), 1U);
@@ -64,7 +64,7 @@ TEST_F(Conform, ARowReachesItsBody) {
 }
 
 TEST_F(Conform, ACrashIsRedByItsNameAndTheNextCaseRuns) {
-  const auto run = conform(one("pd.crashes") + one("pd.leaves") + one("pd.alloc.works"));
+  const auto run = conform(one_case("pd.crashes") + one_case("pd.leaves") + one_case("pd.alloc.works"));
   ASSERT_TRUE(run);
   EXPECT_TRUE(run->red);
   EXPECT_EQ(run->cases[0].raw.verdict, Verdict::crash);
@@ -77,7 +77,7 @@ TEST_F(Conform, ACrashIsRedByItsNameAndTheNextCaseRuns) {
 
 TEST_F(Conform, ACrashIsSeenEvenWhereAChildOfTheCaseLivesOn) {
   options.seconds = 60;
-  const auto run = conform(one("pd.forks"));
+  const auto run = conform(one_case("pd.forks"));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->cases[0].raw.verdict, Verdict::crash);
   EXPECT_LT(run->seconds, 30);
@@ -85,7 +85,7 @@ TEST_F(Conform, ACrashIsSeenEvenWhereAChildOfTheCaseLivesOn) {
 
 TEST_F(Conform, AHangIsEndedAtItsDeadlineAndRedByItsName) {
   options.seconds = 0.3;
-  const auto run = conform(one("pd.hangs") + one("pd.alloc.works"));
+  const auto run = conform(one_case("pd.hangs") + one_case("pd.alloc.works"));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->cases[0].raw.verdict, Verdict::timeout);
   EXPECT_THAT(run->why_red, Contains(HasSubstr("pd.hangs (raw): timeout")));
@@ -95,7 +95,8 @@ TEST_F(Conform, AHangIsEndedAtItsDeadlineAndRedByItsName) {
 TEST_F(Conform, SeveralWorkersRunAllOfIt) {
   options.jobs = 3;
   options.repeat = 2;
-  const auto run = conform(one("pd.alloc.works") + one("pd.crashes") + one("pd.throws") + one("pd.leaves"));
+  const auto run =
+      conform(one_case("pd.alloc.works") + one_case("pd.crashes") + one_case("pd.throws") + one_case("pd.leaves"));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->cases.size(), 4U);
   for (const CaseResult& result : run->cases) EXPECT_EQ(result.raw.runs, 2U) << result.id;
@@ -104,15 +105,15 @@ TEST_F(Conform, SeveralWorkersRunAllOfIt) {
 }
 
 TEST_F(Conform, ACaseWithoutABodyIsRed) {
-  const auto run = conform(one("pd.nobody"));
+  const auto run = conform(one_case("pd.nobody"));
   ASSERT_TRUE(run);
   EXPECT_THAT(run->why_red, Contains(HasSubstr("pd.nobody (raw): crash: the case itself failed: there is no body")));
 }
 
 TEST_F(Conform, ABlockedCaseIsRedPastTheBudget) {
-  EXPECT_TRUE(conform(one("pd.blocked"))->red);
+  EXPECT_TRUE(conform(one_case("pd.blocked"))->red);
   options.blocked_budget = 1;
-  EXPECT_FALSE(conform(one("pd.blocked"))->red);
+  EXPECT_FALSE(conform(one_case("pd.blocked"))->red);
 }
 
 TEST_F(Conform, ADeviceThatRefusesEveryOptionalVerbIsRed) {
@@ -131,7 +132,7 @@ TEST_F(Conform, TheShippedCasesAreRedOnADeviceThatRefusesEveryOptionalVerb) {
   const LoadedList shipped = read_list(built_in_texts());
   const std::vector<Body> bodies = all_bodies();
   options.start_worker = forked([&](int channel) { return work(channel, channel, ground, bodies); });
-  options.globs = {"srq.create.*", "mw.alloc.*"};
+  options.choice.globs = {"srq.create.*", "mw.alloc.*"};
   const auto run = run_suite(shipped.list, ground, options, nullptr);
   ASSERT_TRUE(run) << to_string(run.error());
   EXPECT_TRUE(run->red);
@@ -141,8 +142,26 @@ TEST_F(Conform, TheShippedCasesAreRedOnADeviceThatRefusesEveryOptionalVerb) {
   EXPECT_GE(misdeclared, 4);
 }
 
+TEST_F(Conform, ASampleIsOfTheChosenCasesInTheirOrderAndHangsOnTheSeedAlone) {
+  const CaseList list = read_list(built_in_texts()).list;
+  const auto ids = [&](const CaseChoice& choice) {
+    std::vector<std::string> found;
+    for (const ListedCase* listed : select_cases(list, choice)) found.push_back(listed->id);
+    return found;
+  };
+  const auto all = ids({.globs = {"srq.*"}});
+  const auto drawn = ids({.globs = {"srq.*"}, .sample = 20, .seed = 7});
+  ASSERT_EQ(drawn.size(), 20U);
+  std::size_t at = 0;
+  for (const std::string& id : all) at += at < drawn.size() && drawn[at] == id ? 1 : 0;
+  EXPECT_EQ(at, drawn.size());
+  EXPECT_EQ(drawn, ids({.globs = {"srq.*"}, .sample = 20, .seed = 7}));
+  EXPECT_NE(drawn, ids({.globs = {"srq.*"}, .sample = 20, .seed = 8}));
+  EXPECT_EQ(ids({.globs = {"srq.*"}, .sample = 100000}), all);
+}
+
 TEST_F(Conform, AStaleExpectationIsRedByItsName) {
-  const auto run = conform(one("pd.alloc.works"),
+  const auto run = conform(one_case("pd.alloc.works"),
                            table_of("rxe",
                                     "  - id: rxe-old\n    requirement: pd.alloc.works\n    kind: deviates\n"
                                     "    seen: {result: refused}\n    says: It is refused.\n    reason: None.\n"
@@ -153,7 +172,7 @@ TEST_F(Conform, AStaleExpectationIsRedByItsName) {
 
 TEST_F(Conform, ADeviceThatIsGoneEndsTheRunAndWhatDidNotRunIsRed) {
   nic->next_errors["alloc_pd"] = std::deque<int>(1000, EIO);
-  const auto run = conform(one("pd.alloc.works"));
+  const auto run = conform(one_case("pd.alloc.works"));
   ASSERT_TRUE(run);
   EXPECT_THAT(run->why_red, Contains(HasSubstr("the device cannot be used")));
   EXPECT_THAT(run->why_red, Contains(HasSubstr("pd.alloc.works (raw): is listed and did not run")));
@@ -162,7 +181,7 @@ TEST_F(Conform, ADeviceThatIsGoneEndsTheRunAndWhatDidNotRunIsRed) {
 TEST_F(Conform, TheFolderHoldsEachCaseAndTheRun) {
   auto made = ReportFolder::open(folder);
   ASSERT_TRUE(made) << to_string(made.error());
-  const auto run = conform(one("pd.crashes") + one("pd.alloc.works"), {}, &*made);
+  const auto run = conform(one_case("pd.crashes") + one_case("pd.alloc.works"), {}, &*made);
   ASSERT_TRUE(run);
   const std::string lines = *read_file(folder + "/cases.jsonl");
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
@@ -193,7 +212,7 @@ TEST_F(Conform, ADiskThatFillsEndsTheRunWithAnErrorAndKeepsWhatWasWritten) {
     if (length > 0 && std::string(target, static_cast<std::size_t>(length)) == lines) dup2(full, fd);
   }
   close(full);
-  const auto run = conform(one("pd.alloc.works") + one("pd.crashes"), {}, &*made);
+  const auto run = conform(one_case("pd.alloc.works") + one_case("pd.crashes"), {}, &*made);
   ASSERT_FALSE(run);
   EXPECT_THAT(to_string(run.error()), HasSubstr("cases.jsonl cannot be written: No space left"));
 }

@@ -31,7 +31,7 @@ const std::vector<Contract>& contracts_of_all() {
   return all;
 }
 
-const Contract& draw_contract() {
+const Contract& any_contract() {
   const auto& all = contracts_of_all();
   return all[*rc::gen::inRange<std::size_t>(0, all.size())];
 }
@@ -87,7 +87,7 @@ QpRequest again(QpRequest request, const Error& refused) {
 }
 
 RC_GTEST_PROP(RefusedNumber, WhatIsAllowedIsGrantedWhenItIsAskedFor, ()) {
-  const Contract& contract = draw_contract();
+  const Contract& contract = any_contract();
   const QpRequest request = draw_request();
   const auto fitted = fit(request, contract);
   if (fitted || fitted.error().kind == ErrorKind::unsupported) return;
@@ -108,7 +108,7 @@ RC_GTEST_PROP(RefusedNumber, WhatIsAllowedIsGrantedWhenItIsAskedFor, ()) {
 }
 
 RC_GTEST_PROP(RefusedNumber, OneMoreThanWhatIsAllowedIsRefused, ()) {
-  const Contract& contract = draw_contract();
+  const Contract& contract = any_contract();
   const QpRequest request = draw_request();
   const auto fitted = fit(request, contract);
   if (fitted || fitted.error().kind != ErrorKind::limit || !fitted.error().allowed) return;
@@ -119,7 +119,7 @@ RC_GTEST_PROP(RefusedNumber, OneMoreThanWhatIsAllowedIsRefused, ()) {
 }
 
 RC_GTEST_PROP(RefusedNumber, TheSameHoldsForQueuesWithoutARing, ()) {
-  const Contract& contract = draw_contract();
+  const Contract& contract = any_contract();
   CqRequest cq;
   cq.cqe = draw_wish(24);
   if (const auto fitted = fit(cq, contract); !fitted && fitted.error().kind != ErrorKind::unsupported) {

@@ -13,11 +13,11 @@ namespace {
 
 int answer_error = 0;
 std::uint8_t log_max_qp_size = 15;
-bool is_mlx5 = true;
+bool probed_is_mlx5 = true;
 unsigned asked = 0;
 
-bool is_supported(ibv_device*) {
-  return is_mlx5;
+bool probed_is_supported(ibv_device*) {
+  return probed_is_mlx5;
 }
 
 /// The firmware's side of QUERY_HCA_CAP, as mlx5_ifc.h lays it out.
@@ -44,7 +44,7 @@ protected:
   void SetUp() override {
     answer_error = 0;
     log_max_qp_size = 15;
-    is_mlx5 = true;
+    probed_is_mlx5 = true;
     asked = 0;
     host.add(fake::roce_device("mlx5_0", 1));
     int count = 0;
@@ -55,7 +55,7 @@ protected:
   }
   void TearDown() override { host.close_device(context); }
   void bring_library() {
-    host.vendor_functions["libmlx5.so.1:mlx5dv_is_supported"] = reinterpret_cast<void*>(&is_supported);
+    host.vendor_functions["libmlx5.so.1:mlx5dv_is_supported"] = reinterpret_cast<void*>(&probed_is_supported);
     host.vendor_functions["libmlx5.so.1:mlx5dv_devx_general_cmd"] = reinterpret_cast<void*>(&general_command);
   }
   fake::FakeVerbs host;
@@ -78,7 +78,7 @@ TEST_F(Mlx5Probe, WithoutTheLibraryNothingIsKnown) {
 
 TEST_F(Mlx5Probe, ADeviceThatLibmlx5DoesNotServeIsNotAsked) {
   bring_library();
-  is_mlx5 = false;
+  probed_is_mlx5 = false;
   mlx5::probe_hca_caps(host, context, caps);
   EXPECT_EQ(asked, 0U);
   EXPECT_FALSE(caps[Cap::max_send_wqebb]);

@@ -101,16 +101,16 @@ std::map<Edge, Masks> expectation() {
   return edges;
 }
 
-constexpr std::array kTypes{std::pair{QpType::rc, "rc"}, std::pair{QpType::uc, "uc"}, std::pair{QpType::ud, "ud"}};
-constexpr std::array kStates{IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
-                             IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
+constexpr std::array kNamedTypes{std::pair{QpType::rc, "rc"}, std::pair{QpType::uc, "uc"}, std::pair{QpType::ud, "ud"}};
+constexpr std::array kEdgeStates{IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+                                 IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
 
 TEST(TransitionTable, HoldsEachEdgeOfThreeTypesAndSevenStatesAndNoOther) {
   const auto expected = expectation();
   std::size_t edges = 0;
-  for (const auto& [type, type_name] : kTypes) {
-    for (const ibv_qp_state from : kStates) {
-      for (const ibv_qp_state to : kStates) {
+  for (const auto& [type, type_name] : kNamedTypes) {
+    for (const ibv_qp_state from : kEdgeStates) {
+      for (const ibv_qp_state to : kEdgeStates) {
         const Edge edge{type_name, qp_state_name(from), qp_state_name(to)};
         SCOPED_TRACE(std::string(type_name) + " " + std::get<1>(edge) + "->" + std::get<2>(edge));
         const auto row = find_transition(type, from, to);

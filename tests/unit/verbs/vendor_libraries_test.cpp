@@ -10,7 +10,7 @@ namespace {
 
 int opened = 0, looked_up = 0;
 bool there = true;
-int library = 0, code = 0;
+int library = 0, machine_code = 0;
 
 VendorLibraries counting() {
   opened = looked_up = 0;
@@ -21,14 +21,14 @@ VendorLibraries counting() {
                           },
                           .find = [](void*, const char* function) noexcept -> void* {
                             ++looked_up;
-                            return std::strcmp(function, "missing") == 0 ? nullptr : &code;
+                            return std::strcmp(function, "missing") == 0 ? nullptr : &machine_code;
                           }});
 }
 
 TEST(VendorLibraries, AFunctionIsLookedUpOnceWhetherItIsThereOrNot) {
   VendorLibraries libraries = counting();
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(libraries.function("libvendor.so.1", "create"), &code);
+    EXPECT_EQ(libraries.function("libvendor.so.1", "create"), &machine_code);
     EXPECT_EQ(libraries.function("libvendor.so.1", "missing"), nullptr);
   }
   EXPECT_EQ(opened, 1);
@@ -40,7 +40,7 @@ TEST(VendorLibraries, ALibraryThatIsNotLoadedIsAskedForAgain) {
   there = false;
   EXPECT_EQ(libraries.function("libvendor.so.1", "create"), nullptr);
   there = true;
-  EXPECT_EQ(libraries.function("libvendor.so.1", "create"), &code);
+  EXPECT_EQ(libraries.function("libvendor.so.1", "create"), &machine_code);
   EXPECT_EQ(opened, 2);
   EXPECT_EQ(looked_up, 1);
 }
