@@ -53,6 +53,11 @@ inline Contract contract(const std::string& nic, bool beyond_declared = true) {
   return contract(model(nic), beyond_declared);
 }
 
+/// The installed library makes no objects to send with on it (mana's before rdma-core 53).
+inline bool makes_none(const Contract& nic) {
+  return nic.domain(Field::max_cq).max == 0;
+}
+
 /// The one adjustment of that field.
 inline Adjustment about(const GrantNotes& notes, std::string_view field) {
   for (const Adjustment& entry : notes.adjustments)

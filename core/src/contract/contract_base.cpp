@@ -146,7 +146,7 @@ void ContractBuilder::base_from_caps() {
   if (filled(caps[Cap::max_qp_rd_atom])) declare(Field::max_dest_rd_atomic, Cap::max_qp_rd_atom);
   if (filled(caps[Cap::max_sge_rd])) declare(Field::read_sge, Cap::max_sge_rd);
   declare(Field::max_qp, Cap::max_qp);
-  declare(Field::max_cq, Cap::max_cq);
+  if (filled(caps[Cap::max_cq])) declare(Field::max_cq, Cap::max_cq);
   declare(Field::max_mr, Cap::max_mr);
   declare(Field::max_pd, Cap::max_pd);
   declare(Field::max_srq, Cap::max_srq);

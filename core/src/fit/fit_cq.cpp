@@ -55,6 +55,15 @@ std::optional<Error> fit_srq_limit(const SrqRequest& request, const fitting::Fie
 }  // namespace
 
 Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
+  if (const Domain& count = contract.domain(Field::max_cq); count.max == 0) {
+    Error error;
+    error.kind = ErrorKind::unsupported;
+    error.field = name(Field::max_cq);
+    error.asked = 1;
+    error.by = contract.provenance(count.max_by);
+    error.text = "no completion queue can be made on this device";
+    return Failure(std::move(error));
+  }
   if (request.wc_flags != 0 && contract.feature(Feature::create_cq_ex).support == Support::absent)
     return Failure(
         lacking(contract, Feature::create_cq_ex,

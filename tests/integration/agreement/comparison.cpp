@@ -46,6 +46,10 @@ Comparison::Comparison(const Device& device, const Contract& contract, std::uint
       creation_(device.raw()),
       posting_(contract) {}
 
+bool Comparison::start() {
+  return creation_.start(!denied({Kind::cq, {}, {}, {}, {}})) && posting_.start(creation_.pd());
+}
+
 void Comparison::disagree(const std::string& text) {
   disagreed_ = true;
   std::printf("DISAGREE %s: %s\n", device_.id().name.c_str(), text.c_str());
@@ -111,6 +115,11 @@ bool Comparison::try_raw(const Wishes& wishes) {
 }
 
 /// A type that the contract denies: fit promises nothing, and the driver is held against the model alone.
+bool Comparison::denied(const Wishes& wishes) const {
+  if (wishes.kind == Kind::cq) return contract_.domain(Field::max_cq).max == 0;
+  return wishes.kind == Kind::qp && !contract_.native(feature_of(wishes.type));
+}
+
 void Comparison::compare_denied(const Wishes& wishes) {
   disagreed_ = false;
   if (!try_raw(wishes)) return;
@@ -203,7 +212,7 @@ void Comparison::compare(const Wishes& wishes, Size size) {
   const auto fitted = fit(wishes, contract_);
   if (!fitted) {
     ++tally_.refused_by_fit;
-    if (judged_ && wishes.kind == Kind::qp && !contract_.native(feature_of(wishes.type))) compare_denied(wishes);
+    if (judged_ && denied(wishes)) compare_denied(wishes);
     return;
   }
   if (fitted->bytes > ring_budget_) {

@@ -16,7 +16,7 @@ namespace agreement {
 struct Tally {
   unsigned tried = 0, adjusted = 0, refused_by_fit = 0, host_enomem = 0, over_budget = 0;
   unsigned agreed = 0, disagreed = 0;   ///< of those tried
-  unsigned denied = 0;  ///< of those, of a type that the contract denies: held against the model alone
+  unsigned denied = 0;  ///< of those, of a kind or type that the contract denies: held against the model alone
   unsigned raw = 0;  ///< creations with numbers that fit did not make
   unsigned next_larger = 0;  ///< of those, probes of the next larger value
   unsigned beyond_declared = 0;  ///< of those, taken although the device declares less
@@ -34,7 +34,7 @@ public:
              std::optional<ModelCreation> model, std::uint64_t ring_budget);
 
   /// False when the device gives no PD, CQ or MR.
-  bool start() { return creation_.start() && posting_.start(creation_.pd()); }
+  bool start();
   void random_requests(unsigned count);
   void bounds();
   const Tally& tally() const noexcept { return tally_; }
@@ -46,6 +46,8 @@ private:
   void hold_grant(const Fitted& fitted, const Outcome& made);
   void hold_model(const Tuple& tuple, const Outcome& made);
   bool try_raw(const Wishes& wishes);
+  /// The contract says that the device has no such object.
+  bool denied(const Wishes& wishes) const;
   void compare_denied(const Wishes& wishes);
   void try_next_larger(const Wishes& wishes, const Fitted& fitted);
   Outcome create(const Tuple& tuple);

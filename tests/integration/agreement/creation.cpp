@@ -19,9 +19,9 @@ Creation::~Creation() {
   if (pd_ != nullptr) ibv_dealloc_pd(pd_);
 }
 
-bool Creation::start() {
+bool Creation::start(bool has_cqs) {
   pd_ = ibv_alloc_pd(context_);
-  return pd_ != nullptr && renew_cq();
+  return pd_ != nullptr && (!has_cqs || renew_cq());
 }
 
 bool Creation::renew_cq() {

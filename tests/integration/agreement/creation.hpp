@@ -16,8 +16,8 @@ public:
   Creation(const Creation&) = delete;
   Creation& operator=(const Creation&) = delete;
 
-  /// PD and CQ for the QPs to come.
-  bool start();
+  /// PD, and a CQ for the QPs to come unless the device has none.
+  bool start(bool has_cqs);
   ibv_pd* pd() const noexcept { return pd_; }
   ibv_context* context() const noexcept { return context_; }
 

@@ -95,7 +95,7 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
       all.refused_by_fit, all.over_budget, all.host_enomem, all.disagreed);
   if (judged)
     std::printf(
-        "table: %s | rdma-core %s | tuples %u (%u of denied types) | agreed %u | disagreed %u | raw creations %u "
+        "table: %s | rdma-core %s | tuples %u (%u denied) | agreed %u | disagreed %u | raw creations %u "
         "(%u the next larger value, %u taken beyond what is declared) | filled %u (%u by the work request builder) "
         "with %lu posts (%u taken beyond what was returned) | refused by the user-space driver %u, the kernel driver's "
         "copy %u, the shell %u | %.0f s\n",

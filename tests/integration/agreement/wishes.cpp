@@ -195,6 +195,9 @@ std::vector<Wishes> Draw::bounds() const {
     const std::vector<Wishes> deep = deepest(type);
     all.insert(all.end(), deep.begin(), deep.end());
   }
+  for (const QpType type : {QpType::rc, QpType::uc, QpType::ud})
+    if (std::find(types_.begin(), types_.end(), type) == types_.end())
+      all.push_back({Kind::qp, type, {}, {1, 1, 1, 1, 0}, {}});
   around({Kind::cq, {}, {}, {}, {}}, kDepth);
   if (contract_->native(Feature::srq))
     for (const std::size_t i : {kDepth, kSges}) around({Kind::srq, {}, {}, {1, 1}, {}}, i);

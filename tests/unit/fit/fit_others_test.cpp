@@ -65,6 +65,22 @@ TEST(FitCq, NoEntriesAreRaisedToOne) {
   EXPECT_EQ(grant->adjustments.at(0).kind, AdjustmentKind::raised);
 }
 
+TEST(FitCq, ADeviceThatMakesNoneIsAskedForNone) {
+  // libmana before rdma-core 53 refuses each one.
+  const Contract none = contracts::Made({}).at_most(Field::max_cq, 0).build();
+  const auto refused = fit(cq(64), none);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(refused.error().field, "max_cq");
+  EXPECT_EQ(refused.error().by.rule, "max_cq-max");
+}
+
+TEST(FitCq, ANumberOfQueuesThatIsNotFilledIsNoRefusal) {
+  Caps caps;
+  caps.set(Cap::max_cq, 0);
+  EXPECT_TRUE(fit(cq(64), contracts::Made(caps).build()).has_value());
+}
+
 TEST(FitCq, BelowTheFloorIsRefused) {
   CqRequest request = cq(65536);
   request.cqe.at_least = 40000;

@@ -141,7 +141,7 @@ TEST(MustShow, RxeBoundsACompletionQueue) {
 TEST(MustShow, EveryModelGrantsAModestRequest) {
   for (const std::string& nic : builtin_models()) {
     SCOPED_TRACE(nic);
-    const Contract made = contract(nic);
+    const Contract made = contract(nic == "mana" ? "mana@rdma-core-64" : nic);
     QpRequest request = rc(16, 16, 1, 1, 0);
     request.type = made.feature(Feature::rc).support == Support::absent ? QpType::ud : QpType::rc;
     const auto fitted = fit(request, made);
@@ -149,6 +149,16 @@ TEST(MustShow, EveryModelGrantsAModestRequest) {
     EXPECT_EQ(fitted->grant.max_send_wr().granted, 16U);
     EXPECT_TRUE(fit(cq(128), made));
   }
+}
+
+TEST(MustShow, ALibraryThatMakesNothingIsToldBeforeItIsAsked) {
+  const Contract made = contract("mana");  // with rdma-core 44
+  const auto pair = fit(rc(16, 16, 1, 1, 0), made);
+  ASSERT_FALSE(pair);
+  EXPECT_EQ(pair.error().by.rule, "mana-rc-library");
+  const auto queue = fit(cq(128), made);
+  ASSERT_FALSE(queue);
+  EXPECT_EQ(queue.error().by.rule, "mana-cq-library");
 }
 
 TEST(MustShow, EveryModelAndVariantHasAContractUnderTheShippedRules) {
