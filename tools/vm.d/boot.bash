@@ -208,6 +208,9 @@ conclude() {
     no_result "$exit_no_result" "the kernel crashed ${stage:+after it was }${stage:-while booting}"
   elif [[ $ended -eq 124 || $ended -eq 137 ]]; then
     no_result "$exit_timeout" "ended after $waited s: $(hung_stage "$stage")"
+  elif grep -q '^module-refused ' "$share/status"; then
+    cat "$share/setup-errors" >&2
+    no_result "$exit_missing" "the module $(refused_module) won't load on $version: $(tail -n 1 "$share/setup-errors")"
   elif [[ $stage == gave-up ]]; then
     cat "$share/setup-errors" >&2
     no_result "$exit_no_result" "the devices did not come up"
@@ -217,6 +220,9 @@ conclude() {
   fi
   no_result "$exit_no_result" "the guest stopped without a result"
 }
+
+# as the caller named it: the guest's copy is /run/verbena-vm/NUMBER-NAME
+refused_module() { sed -n 's|^module-refused /run/verbena-vm/[0-9]*-\([^ ]*\) .*|\1|p' "$share/status"; }
 
 hung_stage() {
   case $1 in

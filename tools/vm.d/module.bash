@@ -66,6 +66,7 @@ make_module() {
   shift 3
   need make make gcc-12 gcc-12
   headers=$(headers_of "$version")
+  [[ -e $headers/Makefile ]] || missing "no headers of $version in $headers; remove that folder, and they are fetched anew"
   progress "building $(basename "$source") for $version"
   mkdir "$built"
   (cd "$source" && git_free_files) | tar -C "$source" -c --null -T - | tar -x -C "$built"

@@ -68,7 +68,7 @@ Terms impatient() {
   return terms;
 }
 
-void datagram_arrives(Case& c, Loop& loop, std::size_t bytes, const std::string& what) {
+void arrives(Case& c, Loop& loop, std::size_t bytes, const std::string& what) {
   loop.a().memory->fill(static_cast<std::uint32_t>(bytes + what.size()));
   loop.b().memory->clear();
   c.need(c.accepted(loop.receive(loop.b(), 1, 0, bytes), "ibv_post_recv"));

@@ -114,12 +114,12 @@ bool Comparison::try_raw(const Wishes& wishes) {
   return true;
 }
 
-/// A type that the contract denies: fit promises nothing, and the driver is held against the model alone.
 bool Comparison::denied(const Wishes& wishes) const {
   if (wishes.kind == Kind::cq) return contract_.domain(Field::max_cq).max == 0;
   return wishes.kind == Kind::qp && !contract_.native(feature_of(wishes.type));
 }
 
+/// What the contract denies: fit promises nothing, and the driver is held against the model alone.
 void Comparison::compare_denied(const Wishes& wishes) {
   disagreed_ = false;
   if (!try_raw(wishes)) return;

@@ -15,7 +15,11 @@ while read -r -u 3 nic _; do
   case $nic in '' | '#'*) continue ;; esac
   code=0
   "$here/in_vm" --only "$nic" 3600 "$here/guest/agree" "$build" | tee "$output" || code=$?
-  table+=$(grep '^table: ' "$output" || echo "table: $nic | no result, exit code $code")$'\n'
+  row=$(grep '^table: ' "$output") || {
+    row="table: $nic | no result, exit code $code"
+    [[ $code -ne 0 ]] || code=1
+  }
+  table+=$row$'\n'
   case $code in
     0) ;;
     77) blocked+=${blocked:+; }$(sed -n 's/^skipped: //p' "$output" | tail -n 1) ;;
