@@ -250,6 +250,11 @@ void Case::needs_grant(verbena::Field field, std::uint64_t value) const {
                  std::to_string(domain.largest_grant()) + ", and this takes " + std::to_string(value)};
 }
 
+void Case::needs_data() const {
+  if (!ground_.carries_data)
+    throw Stop{Stop::Why::elsewhere, "data", "no fault before the first completion, which a device shell never gives"};
+}
+
 void Case::need(bool held) const {
   if (!held) throw Stop{Stop::Why::broken, {}, {}};
 }

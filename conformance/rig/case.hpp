@@ -40,6 +40,7 @@ struct Ground {
   std::optional<Far> far;
   std::uint64_t seed = 1;
   bool alone = true;                              ///< nobody else uses the device: limits may be exhausted
+  bool carries_data = true;                       ///< false on a device shell: what is posted never completes
   std::chrono::milliseconds completion_within{5000};  ///< how long a completion may take
 };
 
@@ -49,6 +50,7 @@ struct Stop {
     blocked,  ///< the environment lacks something; `word` is one of a requirement's setup words
     absent,  ///< the device says that it has no such thing, and refused it cleanly; or, with a field's name as `word`,
              ///< the contract grants less of that field than the case is about
+    elsewhere,  ///< the rest is for another run, which has what `word` names
     broken,  ///< what the case stands on failed; the finding is recorded
   };
   Why why = Why::blocked;
@@ -121,6 +123,8 @@ public:
 
   [[noreturn]] void blocked(std::string word, std::string text) const;
   [[noreturn]] void absent(std::string text) const;
+  /// Ends the case where nothing that is posted completes: what it has shown so far stays, the rest is for another run.
+  void needs_data() const;
   /// Ends the case, as absent by the contract, unless the contract grants so much of the field.
   void needs_grant(verbena::Field field, std::uint64_t value) const;
   /// Throws unless `held`: what follows makes no sense without it.

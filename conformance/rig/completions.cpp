@@ -35,6 +35,7 @@ std::optional<ibv_wc> poll_until(Case& c, ibv_cq* cq, Clock::time_point end) {
 }  // namespace
 
 std::optional<ibv_wc> next(Case& c, ibv_cq* cq) {
+  c.needs_data();
   return poll_until(c, cq, Clock::now() + c.ground().completion_within);
 }
 

@@ -68,6 +68,11 @@ std::optional<Settled> settled(const ListedCase& listed, Side side, const Contra
   return std::nullopt;
 }
 
+bool waits_for_another_run(const Column& column, const Environment& environment) {
+  const auto found = environment.elsewhere.find(column.reason.substr(0, column.reason.find(':')));
+  return column.verdict == Verdict::not_run && found != environment.elsewhere.end();
+}
+
 bool waits_for_another_run(const ListedCase& listed, const Environment& environment) {
   return std::any_of(listed.conditions.setup.begin(), listed.conditions.setup.end(),
                      [&](const std::string& word) { return environment.elsewhere.contains(word); });

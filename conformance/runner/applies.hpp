@@ -40,6 +40,8 @@ std::optional<Settled> settled(const ListedCase& listed, Side side, const verben
 
 /// Does the case belong to another kind of run, and is it left out of this one's closure?
 bool waits_for_another_run(const ListedCase& listed, const Environment& environment);
+/// Did this column end where only another kind of run goes on?
+bool waits_for_another_run(const Column& column, const Environment& environment);
 
 /// Does it run in a process of its own?
 bool alone(const ListedCase& listed);

@@ -67,7 +67,7 @@ std::vector<std::string> open_cases(const std::vector<const ListedCase*>& select
     } else if (!waits_for_another_run(*one, environment)) {
       for (const Side side : kSides) {
         const Column& column = found->second.front()->column(side);
-        if (column.verdict == Verdict::not_run)
+        if (column.verdict == Verdict::not_run && !waits_for_another_run(column, environment))
           open.push_back(fmt::format("{} ({}): is listed and did not run{}{}", one->id, word(side),
                                      column.reason.empty() ? "" : ": ", column.reason));
       }

@@ -43,6 +43,12 @@ Environment environment_here(const verbena::DeviceId& device, const verbena::Dev
   if (number_in("/proc/meminfo", "MemAvailable:", 10) < (std::uint64_t{1} << 20))
     here.lacks["much_memory"] = "less than 1 GiB of memory is available";
   here.lacks["subnet_manager"] = "no subnet manager can be told what to do";
+  if (substrate == Substrate::vendor_driver) {
+    here.elsewhere["two_ends"] = "a device shell carries no data";
+    here.elsewhere["data"] = "nothing that is posted to a device shell completes";
+    here.elsewhere["link_control"] = "a device shell has no link";
+    here.lacks.erase("link_control");
+  }
   here.elsewhere["faults"] = "runs on an emulated NIC, which takes faults";
   here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";
   const bool unlike = other != nullptr && (other->driver != device.driver || other->part_id != device.part_id ||

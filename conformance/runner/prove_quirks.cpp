@@ -25,7 +25,7 @@ public:
 
 /// How the case does on one set of rules.
 struct Tried {
-  enum class How : std::uint8_t { holds, fails, not_run } how = How::not_run;
+  enum class How : std::uint8_t { holds, holds_so_far, fails, not_run } how = How::not_run;
   std::string text;
 };
 
@@ -36,6 +36,8 @@ Tried read(const Ended& end) {
   if (!outcome.findings.empty()) return {Tried::How::fails, outcome.findings.front().text};
   if (outcome.stop && outcome.stop->why == Stop::Why::blocked)
     return {Tried::How::not_run, outcome.stop->word + ": " + outcome.stop->text};
+  if (outcome.stop && outcome.stop->why == Stop::Why::elsewhere)
+    return {Tried::How::holds_so_far, outcome.stop->word + ": " + outcome.stop->text};
   return {Tried::How::holds, outcome.stop ? outcome.stop->text : std::string()};
 }
 
@@ -62,8 +64,11 @@ Proof prove(const std::string& rule, const ListedCase& listed, const Ground& gro
   Proof proof{rule, listed.id, ProofOutcome::not_shown_here, {}};
   const Tried bare = run_on(listed, *without.ground, without.start_worker, options);
   const Tried with = run_on(listed, ground, options.start_worker, options);
-  if (bare.how == Tried::How::not_run || with.how == Tried::How::not_run) {
-    proof.why = bare.how == Tried::How::not_run ? bare.text : with.text;
+  if (with.how == Tried::How::not_run) {
+    proof.why = with.text;
+  } else if (bare.how == Tried::How::not_run || bare.how == Tried::How::holds_so_far) {
+    // What only fails later would say nothing here.
+    proof.why = bare.text;
   } else if (with.how == Tried::How::fails) {
     proof.outcome = ProofOutcome::not_enough;
     proof.why = with.text;

@@ -196,6 +196,8 @@ Column judge(const ListedCase& listed, Side side, const Ended& ended, const Cont
     judge_findings(column, listed, side, contract, known);
   } else if (outcome.stop && outcome.stop->why == Stop::Why::blocked) {
     decide(column, Verdict::blocked, Table::none, fmt::format("{}: {}", outcome.stop->word, outcome.stop->text));
+  } else if (outcome.stop && outcome.stop->why == Stop::Why::elsewhere) {
+    decide(column, Verdict::not_run, Table::none, fmt::format("{}: {}", outcome.stop->word, outcome.stop->text));
   } else if (outcome.stop && outcome.stop->why == Stop::Why::absent && !outcome.stop->word.empty()) {
     decide(column, Verdict::absent, Table::expected, outcome.stop->text);
   } else if (outcome.stop && outcome.stop->why == Stop::Why::absent) {

@@ -139,6 +139,7 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
 }
 
 int run(ConformOptions options) {
+  options.ground.without_data = conform::from_word<Substrate>(options.substrate) == Substrate::vendor_driver;
   if (options.workers >= 0) {
     options.ground.device = options.devices.empty() ? std::string() : options.devices.front();
     options.ground.shared = options.run.shared;
@@ -202,6 +203,7 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--case", options->run.choice.globs, "Only cases whose id matches (* is any text); repeatable")
       ->allow_extra_args(false);
   command->add_option("--sample", options->run.choice.sample, "Only so many of those cases, drawn by --seed; 0: all")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1000000}))
       ->capture_default_str();
   command->add_flag("--list", options->list, "Print the cases and run none");
   command->add_flag("-j,--json", options->json, "With --list: one JSON document");

@@ -48,6 +48,7 @@ verbena::Result<std::shared_ptr<Opened>> load_library(const GroundOptions& optio
   ground.port = ground.other_port = static_cast<std::uint8_t>(options.port);
   ground.seed = options.seed;
   ground.alone = !options.shared;
+  ground.carries_data = !options.without_data;
   return opened;
 }
 
@@ -83,6 +84,7 @@ conform::StartWorker exec_workers(const GroundOptions& options) {
                                to_word(options.peer_run)});
   if (!options.without_rule.empty()) words.insert(words.end(), {"--without-rule", options.without_rule});
   if (options.shared) words.emplace_back("--shared-ok");
+  if (options.without_data) words.insert(words.end(), {"--substrate", "vendor-driver"});
   const auto spawner = conform::WorkerSpawner::start([&words](int control) {
     fcntl(control, F_SETFD, 0);
     words.insert(words.end(), {"--workers", fmt::format("{}", control)});

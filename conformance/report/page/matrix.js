@@ -22,14 +22,16 @@ const versions = [...new Set(data.runs.map(run => run.suite.version))];
 if (versions.length > 1) put(main, el('p', {}, `The runs are of different lists of cases: versions ${versions.join(', ')}.`));
 if (data.other) put(main, el('p', {}, data.models ? 'Devices are on ' : 'Models (emulated NICs) are on ', el('a', {href: data.other}, 'a page of their own'), '.'));
 
-// One line of a cell: how many cases departed from what must hold, by verdict and worst first, or how many did not.
+// One line of a cell: how many cases departed from what must hold, by verdict and worst first. Where none did, how many
+// held, and how many were of what the device has not.
 function sideLine(cases, side, letter) {
   const red = cases.filter(c => c[side].red).length;
   const departed = Object.entries(countVerdicts(cases, side)).filter(([word]) => !['good', 'mild'].includes(VERDICTS[word][1]));
-  const tone = red ? 'bad heavy' : departed.length ? VERDICTS[departed[0][0]][1] : 'good';
+  const absent = cases.filter(c => c[side].verdict === 'absent').length;
+  const tone = red ? 'bad heavy' : departed.length ? VERDICTS[departed[0][0]][1] : absent === cases.length ? 'mild' : 'good';
   const stale = red > 0 && !departed.some(([word]) => VERDICTS[word][1] === 'bad');
   return el('span', {class: `badge ${tone}`}, el('i', {}, letter),
-    el('span', {}, stale && `! ${red} `, departed.slice(0, 3).map(([word, n]) => `${VERDICTS[word][0]} ${n} `), departed.length > 3 && '…', !departed.length && !red && `✓ ${cases.length}`));
+    el('span', {}, stale && `! ${red} `, departed.slice(0, 3).map(([word, n]) => `${VERDICTS[word][0]} ${n} `), departed.length > 3 && '…', !departed.length && !red && [absent < cases.length && `✓ ${cases.length - absent} `, absent > 0 && `∅ ${absent}`]));
 }
 
 const spoken = (cases, name) => `${name}: ${Object.entries(SIDES).map(([side, title]) => `${title}: ${countsText(countVerdicts(cases, side))}`).join('; ')}`;
@@ -89,7 +91,7 @@ function openCell(run, area) {
 let drawn = [];
 const tools = toolbar(all, 'result', () => drawn.reduce((sum, draw) => sum + draw(), 0));
 put(main, tools.bar, keys(['/', 'filters'], ['↑ ↓ ← →', 'go through the cells'], ['Enter', 'opens a cell'], ['Esc', 'closes']),
-  el('p', {class: 'quiet'}, 'R: raw verbs. V: through Verbena. A cell counts the cases that depart from what must hold; ✓ where none does.'));
+  el('p', {class: 'quiet'}, 'R: raw verbs. V: through Verbena. A cell counts the cases that depart from what must hold; where none does, those that hold (✓) and those of what the device has not (∅).'));
 if (singles.length) drawn.push(matrix(singles, data.models ? 'Model' : 'Device'));
 if (pairs.length) drawn.push(matrix(pairs, 'Pair'));
 tools.update();

@@ -37,10 +37,11 @@ put(main,
 const bars = Object.entries(SIDES).map(([side, name]) => {
   const counts = Object.entries(countVerdicts(run.cases, side)).reverse();
   const clean = counts.filter(([word]) => ['good', 'mild'].includes(VERDICTS[word][1])).reduce((sum, [, n]) => sum + n, 0);
+  const absent = run.cases.filter(c => c[side].verdict === 'absent').length;
   return [el('span', {}, name),
     el('div', {class: 'bar', role: 'img', 'aria-label': `${name}: ${countsText(Object.fromEntries(counts))}`}, counts.map(([word, n]) =>
       el('span', {class: VERDICTS[word][1], style: `flex: ${n} 1 0`, title: `${n} ${word}`}, n * 40 > run.cases.length && `${VERDICTS[word][0]} ${n}`))),
-    el('span', {class: 'quiet numbers'}, `${clean} of ${run.cases.length} as required`)];
+    el('span', {class: 'quiet numbers'}, `${clean} of ${run.cases.length} as required${absent ? `, ${absent} of them absent` : ''}`)];
 });
 put(main, el('section', {class: 'card bars'}, bars));
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ class Verbs;
 struct LibraryOptions {
   std::shared_ptr<Verbs> verbs;             ///< null: libibverbs on this host
   BackendRegistry backends = BackendRegistry::builtin();
-  LoadedSettings settings;                  ///< from load_settings(), or the caller's own
+  std::optional<LoadedSettings> settings;   ///< unset: what load_settings() finds on this host
   std::vector<LayerSource> layers;          ///< empty: default_layers()
   LogSink log;                              ///< null: silence
 };
@@ -40,7 +41,8 @@ struct ListedDevice {
 /// in one process know nothing of each other. Thread-safe: all members may be called from any thread.
 class Library {
 public:
-  /// Reads the tables. Fails on a broken built-in layer, or any broken layer when settings say strict.
+  /// Reads the tables. Fails on a broken built-in layer, or any broken layer when settings say strict; and, where it
+  /// reads the settings itself, as load_settings() does.
   [[nodiscard]] static Result<Library> create(LibraryOptions options = {});
 
   Library(Library&&) noexcept;

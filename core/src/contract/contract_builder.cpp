@@ -146,8 +146,10 @@ void ContractBuilder::settle_domains() {
       domain.known = true;
     }
     if (domain.max < domain.min) {
-      // Rules only tighten: one that asks for more than another allows gains nothing. A device's own word gives way.
-      if (contract_.provenances_[domain.max_by].set_by == SetBy::rule) {
+      // Rules only tighten: one that asks for more than another allows gains nothing. A device's own word gives way,
+      // unless the site forbids more than that.
+      if (contract_.provenances_[domain.max_by].set_by == SetBy::rule ||
+          (domain.declared && !contract_.beyond_declared_allowed_)) {
         domain.min = domain.max;
         domain.min_by = domain.max_by;
       } else {

@@ -45,7 +45,12 @@ Result<Library> Library::create(LibraryOptions options) {
   auto state = std::make_shared<State>();
   state->verbs = options.verbs ? std::move(options.verbs) : real_verbs();
   state->backends = std::move(options.backends);
-  state->settings = std::move(options.settings);
+  if (!options.settings) {
+    auto host = load_settings();
+    if (!host) return Failure(std::move(host.error()));
+    options.settings = std::move(*host);
+  }
+  state->settings = std::move(*options.settings);
   state->layers = std::move(options.layers);
   state->sink = std::move(options.log);
   if (state->layers.empty()) {

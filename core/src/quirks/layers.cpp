@@ -2,6 +2,7 @@
 #include "quirks/layers.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -36,6 +37,13 @@ std::string writable_by_others(const struct stat& status) {
   return {};
 }
 
+/// Whoever named it so meant it to be read.
+bool looks_like_a_table(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 /// The files of a layer in name order; a file that is named directly stands for itself.
 std::vector<std::string> files_of(const std::string& path, LayerReport& report) {
   namespace fs = std::filesystem;
@@ -52,8 +60,16 @@ std::vector<std::string> files_of(const std::string& path, LayerReport& report) 
   }
   report.present = true;
   if (!fs::is_directory(status)) return {path};
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().extension() == ".yaml") files.push_back(entry->path().string());
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with('.')) continue;  // an editor's own
+    if (name.ends_with(".yaml")) {
+      files.push_back(entry->path().string());
+    } else if (looks_like_a_table(name)) {
+      report.findings.push_back(about(entry->path().string(), "is not read: only names that end in .yaml are",
+                                      FindingLevel::warning));
+    }
+  }
   if (error) report.findings.push_back(about(path, fmt::format("cannot be listed: {}", error.message())));
   std::sort(files.begin(), files.end());
   return files;
@@ -191,13 +207,21 @@ bool may_weaken_safety(LayerKind kind) {
   return kind == LayerKind::builtin || kind == LayerKind::installed || kind == LayerKind::etc;
 }
 
-/// The safety rule that this one would stand in for without being one itself; null when there is none.
-const Rule* weakened_safety_rule(const Rule& rule, const Effective& rules) {
-  if (rule.summary.by.severity == Severity::safety && rule.summary.enabled) return nullptr;
+/// The safety rule that this one would stand in for; null when there is none. That it calls itself a safety rule says
+/// nothing of what it does.
+const Rule* safety_rule_behind(const Rule& rule, const Effective& rules) {
   for (const std::string& id : {rule.summary.id, rule.summary.replaces})
     if (const auto found = rules.find(id); found != rules.end())
       if (found->second.summary.by.severity == Severity::safety) return &found->second;
   return nullptr;
+}
+
+/// Why a rule of that layer may not stand in for a safety rule; empty when it may.
+std::string_view kept_safe(const Rule& rule, LayerKind kind) {
+  if (!may_weaken_safety(kind)) return "only /etc/verbena/quirks.d and the tables that are shipped can do that";
+  if (kind == LayerKind::etc && !rule.summary.enabled)
+    return "turn it off under 'disable', with the date in 'expires' until which that holds";
+  return {};
 }
 
 /// Applies one layer to a copy; false when it has a fault, which its report then tells.
@@ -205,11 +229,11 @@ bool apply(Layer& layer, Effective& rules) {
   LayerReport& report = layer.report;
   for (const Rule& rule : layer.rules) {
     const auto earlier = rules.find(rule.summary.id);
-    if (const Rule* safety = weakened_safety_rule(rule, rules); safety && !may_weaken_safety(report.kind)) {
+    const Rule* const safety = safety_rule_behind(rule, rules);
+    if (const std::string_view why = safety != nullptr ? kept_safe(rule, report.kind) : ""; !why.empty()) {
       Finding finding = yaml::error_at(rule.summary.by.file, rule.at,
-                                       fmt::format("takes the place of '{}' ({}:{}), a safety rule; only /etc/verbena/"
-                                                   "quirks.d and the tables that are shipped can do that",
-                                                   safety->summary.id, safety->summary.by.file, safety->at.line));
+                                       fmt::format("takes the place of '{}' ({}:{}), a safety rule; {}",
+                                                   safety->summary.id, safety->summary.by.file, safety->at.line, why));
       finding.rule = rule.summary.id;
       report.findings.push_back(std::move(finding));
       continue;

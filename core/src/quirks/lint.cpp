@@ -251,6 +251,18 @@ bool matches_some(const Rule& rule, const std::vector<Model>& models) {
   });
 }
 
+/// Says so when the rule is of a driver that no model has; empty when one has it.
+std::string unknown_driver(const Rule& rule, const std::vector<Model>& models) {
+  std::vector<std::string_view> drivers;
+  for (const Model& model : models) drivers.push_back(model.device.driver);
+  for (const quirks::Condition& condition : rule.match)
+    for (const std::string& word : condition.words)
+      if (condition.key == quirks::MatchKey::driver &&
+          std::find(drivers.begin(), drivers.end(), word) == drivers.end())
+        return fmt::format(": none has the driver '{}'{}", word, quirks::did_you_mean(word, drivers));
+  return {};
+}
+
 /// The domains of every known model under these rules: one that nothing is left of is a fault of the rules together.
 void check_models(const std::vector<KnownPort>& known, std::vector<Finding>& findings) {
   for (const auto& [model, port, contract] : known)
@@ -315,7 +327,10 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
           fmt::format("is skipped by this version, which lacks: {}", fmt::join(rule.summary.requires_features, ", "))));
     if (!matches_some(rule, models)) {
       const bool site = of_a_site(rule.layer);
-      findings.push_back(about(rule, site ? FindingLevel::note : FindingLevel::error, "matches no known model"));
+      const std::string driver = unknown_driver(rule, models);
+      const FindingLevel level = driver.empty() ? FindingLevel::note : FindingLevel::warning;
+      findings.push_back(
+          about(rule, site ? level : FindingLevel::error, fmt::format("matches no known model{}", driver)));
     }
     if (!in_force(rule)) continue;
     bool shadowed = false;

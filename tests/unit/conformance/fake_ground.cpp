@@ -74,6 +74,7 @@ void FakeGround::SetUp() {
 
 void FakeGround::open(std::vector<verbena::LayerSource> layers) {
   verbena::LibraryOptions wish;
+  wish.settings.emplace();
   wish.verbs = host;
   wish.layers = std::move(layers);
   auto made = verbena::Library::create(std::move(wish));

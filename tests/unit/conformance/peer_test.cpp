@@ -95,6 +95,7 @@ struct Peer : ::testing::Test {
   }
   static verbena::Library library(std::shared_ptr<verbena::Verbs> verbs) {
     verbena::LibraryOptions wish;
+    wish.settings.emplace();
     wish.verbs = std::move(verbs);
     auto made = verbena::Library::create(std::move(wish));
     if (!made) ADD_FAILURE() << to_string(made.error());

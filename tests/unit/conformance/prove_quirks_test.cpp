@@ -35,6 +35,7 @@ struct ProveQuirks : FakeGround {
     return prove_quirks(list, ground, options, [&](const std::string& id) -> verbena::Result<WithoutRule> {
       EXPECT_EQ(id, "rxe-no-srq");
       verbena::LibraryOptions wish;
+      wish.settings.emplace();
       wish.verbs = host;
       verbena::LayerSource off;
       off.kind = verbena::LayerKind::etc;

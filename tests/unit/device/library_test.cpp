@@ -49,6 +49,7 @@ protected:
   void write(const std::string& text) const { std::ofstream(site) << text; }
   LibraryOptions options() {
     LibraryOptions out;
+    out.settings.emplace();
     out.verbs = host;
     out.layers = {layer(LayerKind::builtin, cq_at_most(1000, "base")),
                   LayerSource{.kind = LayerKind::etc, .path = site.string(), .texts = {}}};
@@ -99,7 +100,7 @@ TEST_F(LibraryOverFake, ABrokenSiteLayerIsDroppedWithAWarningThatNamesThePlace) 
 TEST_F(LibraryOverFake, StrictMakesThatAFailureToStart) {
   write("schema: 1\ndriver: irdma\nruless: []\n");
   LibraryOptions strict = options();
-  strict.settings.values.strict_quirks = true;
+  strict.settings->values.strict_quirks = true;
   const auto library = Library::create(std::move(strict));
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().kind, ErrorKind::bad_table);
@@ -118,8 +119,8 @@ TEST_F(LibraryOverFake, WithoutLayersItTakesThoseOfTheHostAndTheSettings) {
   for (const bool privileged : {false, true}) {
     LibraryOptions plain = options();
     plain.layers.clear();
-    plain.settings.values.quirks_path = site.string();
-    plain.settings.privileged = privileged;
+    plain.settings->values.quirks_path = site.string();
+    plain.settings->privileged = privileged;
     const auto library = Library::create(std::move(plain));
     ASSERT_TRUE(library) << to_string(library.error());
     const auto layers = library->quirks()->layers();
@@ -182,10 +183,23 @@ TEST_F(LibraryOverFake, AReloadThatBreaksALayerKeepsItsLastGoodRulesAndSaysSo) {
   EXPECT_EQ(granted(*device), 16U) << "and is taken again once it is whole";
 }
 
+TEST_F(LibraryOverFake, SettingsThatAreLeftOutAreThoseOfTheHost) {
+  LibraryOptions bare = options();
+  bare.settings.reset();
+  setenv("VERBENA_FIT_BEYOND_DECLARED", "forbid", 1);
+  const auto library = Library::create(bare);
+  setenv("VERBENA_FIT_BEYOND_DECLARED", "sometimes", 1);
+  const auto refused = Library::create(bare);
+  unsetenv("VERBENA_FIT_BEYOND_DECLARED");
+  ASSERT_TRUE(library) << to_string(library.error());
+  EXPECT_FALSE(library->settings().beyond_declared);
+  EXPECT_FALSE(refused);
+}
+
 TEST_F(LibraryOverFake, AStrictReloadThatFailsChangesNothing) {
   write(cq_at_most(64));
   LibraryOptions strict = options();
-  strict.settings.values.strict_quirks = true;
+  strict.settings->values.strict_quirks = true;
   auto library = Library::create(std::move(strict));
   ASSERT_TRUE(library);
   const auto before = library->quirks();
