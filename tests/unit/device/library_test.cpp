@@ -22,6 +22,7 @@ using test::layer;
 using test::table;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 /// A rule of every device that irdma drives: at most so many entries in a completion queue.
 std::string cq_at_most(std::uint32_t entries, const std::string& id = "site-cq") {
@@ -181,6 +182,21 @@ TEST_F(LibraryOverFake, AReloadThatBreaksALayerKeepsItsLastGoodRulesAndSaysSo) {
   write(cq_at_most(16));
   ASSERT_TRUE(library->reload());
   EXPECT_EQ(granted(*device), 16U) << "and is taken again once it is whole";
+}
+
+TEST_F(LibraryOverFake, ATableWithAnotherSuffixIsToldAndAnEditorsFileIsNot) {
+  for (const char* name : {"50.yml", "60.YAML", ".hidden.yaml"}) std::ofstream(folder / name) << "schema: 9\n";
+  write(cq_at_most(64));
+  LibraryOptions whole = options();
+  whole.layers.back().path = folder.string();
+  const auto library = Library::create(std::move(whole));
+  ASSERT_TRUE(library) << to_string(library.error());
+  const auto layers = library->quirks()->layers();
+  std::vector<std::string> told;
+  for (const Finding& finding : layers.back().findings) told.push_back(to_string(finding));
+  EXPECT_TRUE(layers.back().loaded);
+  EXPECT_THAT(told, UnorderedElementsAre(AllOf(HasSubstr("50.yml"), HasSubstr("is not read")),
+                                         AllOf(HasSubstr("60.YAML"), HasSubstr("is not read"))));
 }
 
 TEST_F(LibraryOverFake, SettingsThatAreLeftOutAreThoseOfTheHost) {

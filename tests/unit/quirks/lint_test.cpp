@@ -197,6 +197,16 @@ TEST(Lint, FindsThatNoKnownModelMatchesWhichIsANoteInASitesOwnLayer) {
   EXPECT_THAT(site, Not(Contains(Field(&Finding::level, FindingLevel::error))));
 }
 
+TEST(Lint, TellsADriverThatNoModelHasFromOneThatIsMistyped) {
+  RuleText strange = rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, match: {part_id: 0xfffe}");
+  const auto text = [&](const std::string& driver) {
+    std::string made = table({strange});
+    return made.replace(made.find("driver: irdma"), std::string("driver: irdma").size(), "driver: " + driver);
+  };
+  EXPECT_THAT(lint({layer(LayerKind::etc, text("idrma"))}),
+              Contains(says(FindingLevel::warning, "none has the driver 'idrma'; did you mean 'irdma'?")));
+}
+
 TEST(Lint, FindsThatARuleReplacesNothing) {
   EXPECT_THAT(lint_rules({rule("abc", "on: qp, limit: {max_inline_data: {max: 64}}"),
                           rule("b", "on: qp, limit: {max_inline_data: {max: 101}}, replaces: abd")}),

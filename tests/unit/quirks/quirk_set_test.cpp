@@ -198,6 +198,15 @@ TEST(QuirkSet, OnlyEtcTurnsASafetyRuleOffAndOnlyUntilADay) {
   // Nor is a weaker rule of the same id, or one that replaces it, a way around.
   EXPECT_EQ(with(LayerKind::env, table({inline_at_most("a", 900)})), 101U);
   EXPECT_EQ(with(LayerKind::env, table({inline_at_most("c", 900, "replaces: a")})), 101U);
+  // Calling itself a safety rule makes it none.
+  RuleText alike = inline_at_most("a", 900);
+  alike.severity = "safety";
+  EXPECT_EQ(with(LayerKind::env, table({alike})), 101U);
+  RuleText loud = inline_at_most("c", 900, "replaces: a");
+  loud.severity = "safety";
+  EXPECT_EQ(with(LayerKind::env, table({loud})), 101U);
+  // And in /etc it is turned off by a date, not by a rule that is off.
+  EXPECT_EQ(with(LayerKind::etc, table({inline_at_most("a", 64, "enabled: false")})), 101U);
   EXPECT_EQ(with(LayerKind::etc, table({inline_at_most("c", 150, "replaces: a")})), 150U);
 }
 
