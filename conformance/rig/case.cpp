@@ -242,12 +242,16 @@ void Case::absent(std::string text) const {
   throw Stop{Stop::Why::absent, {}, std::move(text)};
 }
 
+void Case::denied(std::string word, std::string text) const {
+  throw Stop{Stop::Why::absent, std::move(word), std::move(text)};
+}
+
 void Case::needs_grant(verbena::Field field, std::uint64_t value) const {
   const verbena::Domain& domain = contract().domain(field);
   if (!domain.known || domain.largest_grant() >= value) return;
-  throw Stop{Stop::Why::absent, std::string(verbena::name(field)),
-             "the contract grants " + std::string(verbena::name(field)) + " up to " +
-                 std::to_string(domain.largest_grant()) + ", and this takes " + std::to_string(value)};
+  denied(std::string(verbena::name(field)), "the contract grants " + std::string(verbena::name(field)) + " up to " +
+                                                std::to_string(domain.largest_grant()) + ", and this takes " +
+                                                std::to_string(value));
 }
 
 void Case::needs_data() const {

@@ -125,6 +125,8 @@ public:
   [[noreturn]] void absent(std::string text) const;
   /// Ends the case where nothing that is posted completes: what it has shown so far stays, the rest is for another run.
   void needs_data() const;
+  /// Ends the case, as absent by the contract, whose field or behaviour `word` says so.
+  [[noreturn]] void denied(std::string word, std::string text) const;
   /// Ends the case, as absent by the contract, unless the contract grants so much of the field.
   void needs_grant(verbena::Field field, std::uint64_t value) const;
   /// Throws unless `held`: what follows makes no sense without it.

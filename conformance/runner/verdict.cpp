@@ -167,7 +167,9 @@ verbena::Result<Known> known_of(const DriverTable* table, const verbena::DeviceI
     const auto matched = verbena::device_matches(entry.match, device, port);
     if (!matched) return verbena::Failure(matched.error());
     const bool kernels = !entry.source.empty() && entry.source.front().starts_with("Linux");
-    if (*matched && !(substrate == Substrate::vendor_driver && kernels)) known.expectations.push_back(&entry);
+    if (!*matched) continue;
+    known.expectations.push_back(&entry);
+    if (substrate == Substrate::vendor_driver && kernels) known.never_stale.insert(&entry);
   }
   return known;
 }

@@ -25,10 +25,11 @@ struct Ended {
 struct Known {
   std::vector<const ExpectationEntry*> expectations;
   std::set<verbena::Feature> must_be_native;
+  std::set<const ExpectationEntry*> never_stale = {};  ///< expectations of which it says nothing that they don't show
 };
 
-/// On a vendor's driver over a shell the kernel's driver is not there: entries whose first source is a kernel's don't
-/// count. Error: bad_table for a match that cannot be read.
+/// On a vendor's driver over a shell the kernel's driver is there in part, as a copy of what it checks: an entry whose
+/// first source is a kernel's explains what shows, and isn't missed. Error: bad_table for a match that cannot be read.
 verbena::Result<Known> known_of(const DriverTable* table, const verbena::DeviceId& device, std::uint8_t port,
                                 Substrate substrate);
 

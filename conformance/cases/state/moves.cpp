@@ -201,7 +201,14 @@ std::optional<ibv_qp_state> state_now(Case& c, const End& end) {
 }
 
 bool moves(Case& c, End& end, const Move& move, ibv_qp_state to, std::string_view what) {
-  if (!c.accepted(end.way->modify(end.qp.raw(), move.attr, move.mask), what)) return false;
+  const ibv_qp_state from = end.qp->state;
+  const int error = end.way->modify(end.qp.raw(), move.attr, move.mask);
+  if (error == EOPNOTSUPP && c.through_verbena() && from != IBV_QPS_RESET && to == IBV_QPS_RESET &&
+      c.contract().is(verbena::Behaviour::recycle_through_reset, verbena::Choice::no)) {
+    c.in_state(end.qp.raw(), from, what);
+    c.denied("recycle_through_reset", "the contract says that a queue pair is of no use after RESET, and refuses that");
+  }
+  if (!c.accepted(error, what)) return false;
   const bool seen = c.in_state(end.qp.raw(), to, what);
   return c.equal(state_name(end.qp->state), state_name(to), fmt::format("{}: qp->state", what)) && seen;
 }

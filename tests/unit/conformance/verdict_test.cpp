@@ -228,7 +228,13 @@ TEST(Verdict, EntriesOfOtherVersionsAndOfAnAbsentKernelDriverDontCount) {
   };
   EXPECT_THAT(ids("6.12.3", Substrate::kernel_driver), ElementsAre("fake-kernel", "fake-library"));
   EXPECT_THAT(ids("6.1.0", Substrate::kernel_driver), ElementsAre("fake-old", "fake-kernel", "fake-library"));
-  EXPECT_THAT(ids("6.12.3", Substrate::vendor_driver), ElementsAre("fake-library"));
+  // On a device shell what the kernel's driver does may show, and need not.
+  EXPECT_THAT(ids("6.12.3", Substrate::vendor_driver), ElementsAre("fake-kernel", "fake-library"));
+  verbena::DeviceId shell;
+  shell.driver = "fake";
+  shell.kernel = "6.12.3";
+  EXPECT_EQ(known_of(table, shell, 1, Substrate::vendor_driver)->never_stale.size(), 1U);
+  EXPECT_TRUE(known_of(table, shell, 1, Substrate::hardware)->never_stale.empty());
   EXPECT_THAT(known_of(nullptr, {}, 1, Substrate::hardware)->expectations, IsEmpty());
 }
 
