@@ -66,8 +66,8 @@ std::vector<std::string> files_of(const std::string& path, LayerReport& report) 
     if (name.ends_with(".yaml")) {
       files.push_back(entry->path().string());
     } else if (looks_like_a_table(name)) {
-      report.findings.push_back(about(entry->path().string(), "is not read: only names that end in .yaml are",
-                                      FindingLevel::warning));
+      report.findings.push_back(
+          about(entry->path().string(), "is not read: only names that end in .yaml are", FindingLevel::warning));
     }
   }
   if (error) report.findings.push_back(about(path, fmt::format("cannot be listed: {}", error.message())));
@@ -92,8 +92,8 @@ private:
 
 /// Looks at the file that is open, not at the path: what is judged is what is read.
 std::optional<std::string> read_text(const std::string& path, bool privileged, std::vector<Finding>& findings) {
-  const auto refuse = [&](std::string why) {
-    findings.push_back(about(path, std::move(why)));
+  const auto refuse = [&](const std::string& why) {
+    findings.push_back(about(path, why));
     return std::nullopt;
   };
   const OpenFile file(path);
@@ -102,7 +102,7 @@ std::optional<std::string> read_text(const std::string& path, bool privileged, s
     return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
   if (!S_ISREG(status.st_mode)) return refuse("is no regular file");
   if (privileged)
-    if (std::string why = writable_by_others(status); !why.empty()) return refuse(std::move(why));
+    if (const std::string why = writable_by_others(status); !why.empty()) return refuse(why);
   const std::size_t limit = yaml::Limits{}.bytes;
   if (static_cast<std::uint64_t>(status.st_size) > limit)
     return refuse(fmt::format("the file has {} bytes; at most {} are read", status.st_size, limit));
@@ -331,8 +331,8 @@ Layer read_layer(const LayerSource& source, bool privileged, const BackendRegist
     const auto files = files_of(source.path, layer.report);
     // Who may write into the folder may swap the files.
     if (struct stat status{}; privileged && ::stat(source.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-      if (std::string why = writable_by_others(status); !why.empty())
-        layer.report.findings.push_back(about(source.path, std::move(why)));
+      if (const std::string why = writable_by_others(status); !why.empty())
+        layer.report.findings.push_back(about(source.path, why));
     for (const std::string& file : files) {
       if (const auto text = read_text(file, privileged, layer.report.findings)) take(layer, *text, file, registry);
     }

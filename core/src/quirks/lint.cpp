@@ -257,8 +257,7 @@ std::string unknown_driver(const Rule& rule, const std::vector<Model>& models) {
   for (const Model& model : models) drivers.push_back(model.device.driver);
   for (const quirks::Condition& condition : rule.match)
     for (const std::string& word : condition.words)
-      if (condition.key == quirks::MatchKey::driver &&
-          std::find(drivers.begin(), drivers.end(), word) == drivers.end())
+      if (condition.key == quirks::MatchKey::driver && std::find(drivers.begin(), drivers.end(), word) == drivers.end())
         return fmt::format(": none has the driver '{}'{}", word, quirks::did_you_mean(word, drivers));
   return {};
 }
