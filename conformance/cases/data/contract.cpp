@@ -67,16 +67,15 @@ std::optional<ibv_wc> soon(Case& c, ibv_cq* cq) {
 /// What becomes of a send that was posted in INIT, or on iWARP before the connection.
 void before_rts(Case& c) {
   Loop loop(c, {}, false);
-  const bool by_cm = c.contract().is(Behaviour::rts_driven_by, Choice::rdma_cm);
   loop.a().memory->fill(3);
   std::memset(loop.b().data(), 0x5a, 4096);
   const Terms terms;
-  if (!by_cm) {
+  if (!by_cm(c)) {
     const Move init = to_init(QpType::rc, loop.a().port, terms);
     c.need(c.accepted(loop.a().way->modify(loop.a().qp.raw(), init.attr, init.mask), "ibv_modify_qp to INIT"));
   }
   const int error = loop.send(loop.a(), 1, 0, kBytes);
-  if (by_cm) {
+  if (by_cm(c)) {
     loop.connect();
   } else {
     loop.connect_by_states(terms, terms);

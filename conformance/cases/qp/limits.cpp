@@ -6,6 +6,7 @@
 
 #include "cases/bodies.hpp"
 #include "cases/qp/shape.hpp"
+#include "cases/steps.hpp"
 
 namespace conform {
 
@@ -322,13 +323,12 @@ void receive_depth_takes_posts(Case& c) {
   const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   const Object<ibv_mr> mr =
       c.made(c.way().mr(stand.pd.raw(), {.address = memory.data(), .length = memory.size()}), "ibv_reg_mr");
-  const bool by_cm = c.contract().is(verbena::Behaviour::rts_driven_by, verbena::Choice::rdma_cm);
   for (const QpType type : c.qp_types()) {
     for (const std::uint32_t depth : {1U, 7U, 60U, 500U}) {
       ibv_qp_cap returned{};
       const Object<ibv_qp> qp =
           c.made(c.way().qp(stand.pd.raw(), stand.shape(type, {1, depth, 1, 1, 0}), &returned), "ibv_create_qp");
-      if (!by_cm) {  // where rdma_cm brings it to RTS, receives are posted before
+      if (!by_cm(c)) {  // where rdma_cm brings it to RTS, receives are posted before
         const Move init = to_init(type, c.port());
         c.need(c.accepted(c.way().modify(qp.raw(), init.attr, init.mask), "ibv_modify_qp to INIT"));
       }

@@ -46,6 +46,14 @@ void forks_and_crashes(Case&) {
   std::abort();
 }
 
+void waits(Case& c) {
+  c.needs_data();
+}
+void fails_and_waits(Case& c) {
+  c.holds(false, Seen::value, "something before the first completion");
+  c.needs_data();
+}
+
 constexpr Body kBodies[] = {{"pd.alloc.works", makes_pd},
                             {"srq.create.works", makes_srq},
                             {"pd.crashes", crashes},
@@ -53,6 +61,8 @@ constexpr Body kBodies[] = {{"pd.alloc.works", makes_pd},
                             {"pd.hangs", hangs},
                             {"pd.throws", throws},
                             {"pd.blocked", is_blocked},
+                            {"pd.waits", waits},
+                            {"pd.fails_and_waits", fails_and_waits},
                             {"pd.row", sees_row},
                             {"pd.forks", forks_and_crashes}};
 

@@ -81,6 +81,10 @@ TEST_F(ProveQuirks, WhatCannotRunHereIsNotShownHere) {
       prove(rule("pd.blocked"), "  - id: pd.blocked\n    says: It.\n    covers: [pd.alloc.works]\n", "pd");
   EXPECT_EQ(blocked->front().outcome, ProofOutcome::not_shown_here);
   EXPECT_THAT(blocked->front().why, HasSubstr("huge_pages"));
+  // What would only fail behind the first completion says nothing where there is none.
+  ground.carries_data = false;
+  const auto waiting = prove(rule("pd.waits"), "  - id: pd.waits\n    says: It.\n    covers: [pd.alloc.works]\n", "pd");
+  EXPECT_EQ(waiting->front().outcome, ProofOutcome::not_shown_here);
   EXPECT_THAT(prove(rule("pd.nowhere"), "  - id: srq.create.works\n")->front().why, HasSubstr("no case of this list"));
   EXPECT_THAT(prove(rule("srq.create.works", "safety"), "  - id: srq.create.works\n")->front().why,
               HasSubstr("emulated"));

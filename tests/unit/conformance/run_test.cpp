@@ -116,6 +116,21 @@ TEST_F(Conform, ABlockedCaseIsRedPastTheBudget) {
   EXPECT_FALSE(conform(one_case("pd.blocked"))->red);
 }
 
+TEST_F(Conform, WhereNothingCompletesACaseEndsWithWhatItHasFound) {
+  ground.carries_data = false;
+  options.substrate = Substrate::vendor_driver;
+  const auto run = conform(one_case("pd.waits") + one_case("pd.fails_and_waits"));
+  ASSERT_TRUE(run) << to_string(run.error());
+  EXPECT_EQ(run->cases[0].raw.verdict, Verdict::not_run);
+  EXPECT_THAT(run->cases[0].raw.reason, HasSubstr("data: "));
+  EXPECT_EQ(run->cases[1].raw.verdict, Verdict::violates);
+  EXPECT_THAT(run->why_red,
+              ElementsAre(HasSubstr("pd.fails_and_waits (raw)"), HasSubstr("pd.fails_and_waits (verbena)")));
+  // On a device that is to carry data the same end is a hole in the run.
+  options.substrate = Substrate::kernel_driver;
+  EXPECT_THAT(conform(one_case("pd.waits"))->why_red, Contains(HasSubstr("pd.waits (raw): is listed and did not run")));
+}
+
 TEST_F(Conform, ADeviceThatRefusesEveryOptionalVerbIsRed) {
   for (const char* verb : {"create_srq", "alloc_mw", "create_cq_ex", "create_qp_ex", "resize_cq", "create_ah"})
     nic->next_errors[verb] = std::deque<int>(1000, EOPNOTSUPP);
