@@ -126,9 +126,8 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   const auto run = conform::run_suite(list, (*opened)->ground, suite, folder ? &*folder : nullptr);
   if (suite.progress) clear_progress();
   if (!run) {
-    complain(to_string(run.error()));
     if (folder) complain(fmt::format("what was done before is in {}/cases.jsonl", folder->path()));
-    return exit_code(run.error());
+    return fail(run.error());
   }
   print_summary(*run, folder ? folder->path() : std::string());
   if (options.run.official) {
@@ -147,25 +146,25 @@ int run(ConformOptions options) {
     return be_spawner(options.ground, options.workers);
   }
   options.run.choice.seed = options.ground.seed;
-  const std::optional<CaseList> list = read_case_list(options.suite);
-  if (!list) return kFinding;
-  if (const std::string wrong = wrong_with(options, *list); !wrong.empty()) {
-    complain(wrong);
-    return kUsage;
-  }
+  const verbena::Result<CaseList> list = read_case_list(options.suite);
+  if (!list) return fail(list.error());
+  if (const std::string wrong = wrong_with(options, *list); !wrong.empty()) return fail_usage(wrong);
   if (options.list) {
     print_list(conform::select_cases(*list, options.run.choice), options.json);
     return kOk;
   }
-  if (options.serve) return serve(*options.serve, *list);
+  if (options.serve) {
+    if (options.json) return fail_usage("-j prints what --list does; --serve tells its doings line by line");
+    return serve(*options.serve, *list);
+  }
   if (!options.nics.empty()) {
-    complain("this build has no emulated NIC to run the suite on; --nic waits for one, -d takes a device");
-    return kNothingTested;
+    verbena::Error error{.kind = verbena::ErrorKind::unsupported};
+    error.text = "this build has no emulated NIC to run the suite on; --nic waits for one, -d takes a device";
+    return fail(error, kNothingTested);
   }
-  if (options.devices.empty()) {
-    complain("name a device with -d; `verbena devices` lists them");
-    return kUsage;
-  }
+  if (options.devices.empty()) return fail_usage("name a device with -d; `verbena devices` lists them");
+  if (options.json)
+    return fail_usage("-j prints what --list does; what a run found is in run.json of its --report DIR");
   if (options.run.official) make_official(options);
   int worst = kOk;
   for (const std::string& device : options.devices) {

@@ -149,10 +149,7 @@ verbena::Result<void> open_far(const GroundOptions& options, Opened& opened) {
 
 int serve(const std::string& where, const conform::CaseList& list) {
   const auto at = conform::peer::host_port(where, conform::peer::kDefaultPort);
-  if (!at) {
-    complain(fmt::format("'{}' is not [ADDRESS][:PORT]", where));
-    return kUsage;
-  }
+  if (!at) return fail_usage(fmt::format("'{}' is not [ADDRESS][:PORT]", where));
   conform::peer::ServeOptions options;
   options.where = *at;
   options.list_version = list.version;

@@ -39,8 +39,7 @@ int with_targets(const Options& options, const std::function<int(const Session&,
     verbena::Error error;
     error.kind = verbena::ErrorKind::no_device;
     error.text = "there is no RDMA device that can be opened; name a model with --nic (see `verbena devices --models`)";
-    complain(error.text);
-    return fail_as(error, kNothingTested);
+    return fail(error, kNothingTested);
   }
   return work(*session, *targets);
 }
@@ -76,8 +75,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Exit codes: 0 ok; 1 something was refused, failed or found; 2 usage; 77 nothing could be tested");
   const std::span arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
-  tell_errors_as_json(std::any_of(arguments.begin(), arguments.end(),
-                                  [](const std::string_view word) { return word == "-j" || word == "--json"; }));
+  tell_errors_as_json(arguments);
   Run run;
   add_devices(app, run);
   add_caps(app, run);
@@ -116,5 +114,8 @@ int main(int argc, char** argv) try {
   return code;
 } catch (const std::exception& error) {
   cli::complain(error.what());
-  return cli::kFinding;
+  verbena::Error unforeseen;
+  unforeseen.kind = verbena::ErrorKind::refused;
+  unforeseen.text = error.what();
+  return cli::fail_as(unforeseen, cli::kFinding);
 }

@@ -30,21 +30,18 @@ void add_one_run(CLI::App& report, Run& run, const char* name, const char* what,
   command->footer(example);
   command->callback([words, make, &run] {
     run = [words, make] {
-      const std::optional<conform::Run> one = read_run(words->run);
-      return one ? write_report(words->output, make(*one)) : kUsage;
+      const verbena::Result<conform::Run> one = read_run(words->run);
+      return one ? write_report(words->output, make(*one)) : fail(one.error(), kUsage);
     };
   });
 }
 
 }  // namespace
 
-std::optional<conform::Run> read_run(const std::string& file_or_folder) {
+verbena::Result<conform::Run> read_run(const std::string& file_or_folder) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(file_or_folder, ignored);
-  verbena::Result<conform::Run> run = conform::load_run(folder ? file_or_folder + "/run.json" : file_or_folder);
-  if (run) return *std::move(run);
-  complain(run.error().text);
-  return std::nullopt;
+  return conform::load_run(folder ? file_or_folder + "/run.json" : file_or_folder);
 }
 
 int write_report(const std::string& file, const std::string& text) {
@@ -55,8 +52,7 @@ int write_report(const std::string& file, const std::string& text) {
   }
   const verbena::Result<void> wrote = conform::write_file(file, text);
   if (wrote) return kOk;
-  complain(wrote.error().text);
-  return kFinding;
+  return fail(wrote.error(), kFinding);
 }
 
 void add_report_show(CLI::App& report, Run& run) {
@@ -66,8 +62,8 @@ void add_report_show(CLI::App& report, Run& run) {
   command->footer("Example: verbena report show report/run.json");
   command->callback([file, &run] {
     run = [file] {
-      const std::optional<conform::Run> one = read_run(*file);
-      return one ? write_report("-", conform::run_to_summary(*one)) : kUsage;
+      const verbena::Result<conform::Run> one = read_run(*file);
+      return one ? write_report("-", conform::run_to_summary(*one)) : fail(one.error(), kUsage);
     };
   });
 }

@@ -15,9 +15,9 @@ void add_report_junit(CLI::App& report, Run& run);
 void add_report_matrix(CLI::App& report, Run& run);
 void add_report_diff(CLI::App& report, Run& run);
 
-/// The run of a file, or of run.json in a folder that `verbena conform --report` left. Prints why there is none; the
-/// exit code is then kUsage, since kFinding says something of results.
-std::optional<conform::Run> read_run(const std::string& file_or_folder);
+/// The run of a file, or of run.json in a folder that `verbena conform --report` left. The exit code where there is
+/// none is kUsage, since kFinding says something of results.
+verbena::Result<conform::Run> read_run(const std::string& file_or_folder);
 
 /// Writes a report, to standard output for `-`, and gives the exit code; prints why it cannot be written.
 int write_report(const std::string& file, const std::string& text);

@@ -12,9 +12,10 @@ struct ReportDiffWords {
 };
 
 int compare_runs(const ReportDiffWords& words) {
-  const std::optional<conform::Run> a = read_run(words.a);
-  const std::optional<conform::Run> b = read_run(words.b);
-  if (!a || !b) return kUsage;
+  const verbena::Result<conform::Run> a = read_run(words.a);
+  const verbena::Result<conform::Run> b = read_run(words.b);
+  if (!a && !b) complain(to_string(b.error()));
+  if (!a || !b) return fail(a ? b.error() : a.error(), kUsage);
   const conform::RunDiff diff = conform::diff_runs(*a, *b);
   const int wrote = write_report(
       "-", words.json ? conform::diff_to_json(diff, words.a, words.b) : conform::diff_to_text(diff, words.a, words.b));

@@ -24,8 +24,8 @@ std::string models_file(const std::string& file) {
 int matrix(const MatrixWords& words) {
   std::vector<conform::Run> runs;
   for (const std::string& file : words.runs) {
-    std::optional<conform::Run> one = read_run(file);
-    if (!one) return kUsage;
+    verbena::Result<conform::Run> one = read_run(file);
+    if (!one) return fail(one.error(), kUsage);
     runs.push_back(*std::move(one));
   }
   const std::string models = models_file(words.output);
@@ -33,8 +33,7 @@ int matrix(const MatrixWords& words) {
   const conform::MatrixPages pages = conform::runs_to_matrix(runs, name(words.output), name(models));
   if (!pages.devices) return write_report(words.output, pages.models.value_or(""));
   if (pages.models && words.output == "-") {
-    complain("runs on emulated NICs need a page of their own: name a file with -o");
-    return kUsage;
+    return fail_usage("runs on emulated NICs need a page of their own: name a file with -o");
   }
   const int wrote = write_report(words.output, *pages.devices);
   if (wrote != kOk || !pages.models) return wrote;

@@ -15,14 +15,11 @@ void add_report_verify(CLI::App& report, Run& run) {
   command->add_option("BUNDLE", *folder, "The folder that `verbena conform --official --report` left")->required();
   command->footer("Example: verbena report verify out");
   command->callback([folder, &run] {
-    run = [folder] {
-      const std::optional<conform::CaseList> list = read_case_list({});
-      if (!list) return kFinding;
+    run = [folder]() -> int {
+      const verbena::Result<conform::CaseList> list = read_case_list({});
+      if (!list) return fail(list.error());
       const auto wrong = conform::verify_bundle(*folder, *list);
-      if (!wrong) {
-        complain(to_string(wrong.error()));
-        return kUsage;
-      }
+      if (!wrong) return fail(wrong.error(), kUsage);
       for (const std::string& one : *wrong) fmt::print("{}\n", one);
       if (wrong->empty()) fmt::print("{} holds\n", *folder);
       return wrong->empty() ? kOk : kFinding;

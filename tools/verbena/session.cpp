@@ -24,12 +24,16 @@ namespace {
 bool errors_as_json = false;
 }  // namespace
 
-void tell_errors_as_json(bool json) noexcept {
-  errors_as_json = json;
+void tell_errors_as_json(std::span<char* const> arguments) noexcept {
+  for (const std::string_view word : arguments) {
+    if (word == "--") return;
+    // -ji 2 is -j and -i 2.
+    if (word.starts_with("-j") || word == "--json") errors_as_json = true;
+  }
 }
 
 int fail_as(const verbena::Error& error, int code) {
-  if (errors_as_json) {
+  if (std::exchange(errors_as_json, false)) {
     Json out;
     out["schema"] = kSchema;
     out["error"] = to_json(error);
@@ -39,8 +43,12 @@ int fail_as(const verbena::Error& error, int code) {
 }
 
 int fail(const verbena::Error& error) {
+  return fail(error, exit_code(error));
+}
+
+int fail(const verbena::Error& error, int code) {
   complain(to_string(error));
-  return fail_as(error, exit_code(error));
+  return fail_as(error, code);
 }
 
 int fail_usage(const std::string& text) {

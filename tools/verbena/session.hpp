@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,14 @@ void complain(const std::string& text) noexcept;
 /// Prints the error, with -j as `{"schema":1,"error":{...}}` on standard output besides, and gives the exit code that
 /// it deserves.
 int fail(const verbena::Error& error);
-/// The same for a command line that contradicts itself, or another code.
+/// The same with a code of the caller's own.
+int fail(const verbena::Error& error, int code);
+/// The same for a command line that contradicts itself.
 int fail_usage(const std::string& text);
+/// Only the JSON, for what standard error was told already. The first error of a run is its document; later ones are
+/// said on standard error alone.
 int fail_as(const verbena::Error& error, int code);
-/// Whether -j was given: what fails before a command has read its options has to know as well.
-void tell_errors_as_json(bool json) noexcept;
+/// Whether -j is among the arguments: what fails before a command has read its options has to know as well.
+void tell_errors_as_json(std::span<char* const> arguments) noexcept;
 
 }  // namespace cli

@@ -30,6 +30,8 @@ TEST(ConformCommand, NamesWhatIsWrongWithItsWords) {
   says("conform -d a0 --substrate moon", 2, "--substrate");
   says("conform -d a0 --official", 2, "--official needs --report");
   says("conform -d a0 --official --report x --case cq.*", 2, "--official runs the whole list");
+  says("conform -d a0 -j", 2, "-j prints what --list does");
+  says("conform --serve -j", 2, "-j prints what --list does");
   says("conform --help", 0, "Example: verbena conform");
 }
 
@@ -52,8 +54,8 @@ TEST(ConformCommand, ListsCasesAsTextAndAsJson) {
   }
 }
 
-TEST(ConformCommand, ABrokenListIsSaidWithFileLineAndColumn) {
-  says("conform --list --suite /nowhere/at/all", 1, "/nowhere/at/all");
+TEST(ConformCommand, AListThatIsNotThereIsAWrongWord) {
+  says("conform --list --suite /nowhere/at/all", 2, "/nowhere/at/all");
 }
 
 }  // namespace
