@@ -54,7 +54,8 @@ struct TransitionRequest {
   QpAttributes given = 0;         ///< IBV_QP_STATE may be in it or not
   std::uint8_t port = 1;          ///< the port given in RESET to INIT; an address vector must name it
   std::uint8_t min_rnr_timer = 12;///< timer code in force, sent again where a device wants it in RTR to RTS
-  /// `require`: a number over the contract is an error. `prefer` and `allow`: it is lowered, with an adjustment.
+  /// `require`: a number outside the contract is an error. `prefer` and `allow`: it is lowered or raised, with an
+  /// adjustment.
   Policy policy = Policy::prefer;
 };
 

@@ -88,8 +88,8 @@ Result<void> Qp::State::send_as_told(ibv_qp_attr& attr, int mask) {
   return {};
 }
 
-void Qp::State::log_lowered(const TransitionNotes& lowered) const {
-  for (const Adjustment& adjustment : lowered) device().log(LogLevel::warn, to_string(adjustment));
+void Qp::State::log_settled(const TransitionNotes& settled) const {
+  for (const Adjustment& adjustment : settled) device().log(LogLevel::warn, to_string(adjustment));
 }
 
 Result<TransitionNotes> Qp::State::move(ibv_qp_attr& attr, QpAttributes mask, Policy policy,
@@ -145,7 +145,7 @@ Result<TransitionNotes> Qp::State::move(ibv_qp_attr& attr, QpAttributes mask, Po
     facts.reset();
     on.ledger.release_responder(ledger_line);
   }
-  if (!moved->empty() && policy != Policy::allow) log_lowered(*moved);
+  if (!moved->empty() && policy != Policy::allow) log_settled(*moved);
   return moved;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -96,14 +97,15 @@ constexpr QpAttributes kReceiving =
 constexpr QpAttributes kSending =
     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN;
 
-/// Values against the contract: lowered or refused, as the policy says.
+/// Values against the contract: moved within its limits or refused, as the policy says.
 class ValueCheck {
 public:
   ValueCheck(const Edge& edge, const Contract& contract, ibv_qp_attr& attr, QpAttributes mask,
-             std::vector<Adjustment>& lowered)
-      : edge_(edge), contract_(contract), attr_(attr), mask_(mask), lowered_(lowered) {}
+             std::vector<Adjustment>& settled)
+      : edge_(edge), contract_(contract), attr_(attr), mask_(mask), settled_(settled) {}
 
-  /// Nothing is to be lowered or refused: what nearly every transition comes to, told without a branch into words.
+  /// Nothing is to be moved within its limits or refused: what nearly every transition comes to, told without a branch
+  /// into words.
   bool all_fit() const noexcept {
     return (!sends(kReceiving) || receiving_fits()) && (!sends(kSending) || sending_fits());
   }
@@ -177,13 +179,25 @@ private:
                    .by = core_table(),
                    .text = fmt::format("{}: path_mtu is none of IBV_MTU_256 to IBV_MTU_4096.", text_of(edge_))};
     }
-    if (!domain.known || bytes <= domain.max) return std::nullopt;
-    const std::optional<ibv_mtu> lower = mtu_within(domain.max);
-    if (edge_.policy == Policy::require || !lower) {
-      return over("path_mtu_bytes", bytes, domain, "the port takes no larger packet.");
+    if (bytes >= domain.min && bytes <= domain.max) return std::nullopt;
+    const bool small = bytes < domain.min;
+    const std::optional<ibv_mtu> other = small ? mtu_from(domain.min) : mtu_within(domain.max);
+    const bool takes =
+        other && transitions::bytes_of(*other) >= domain.min && transitions::bytes_of(*other) <= domain.max;
+    if (edge_.policy == Policy::require || !takes) {
+      return outside("path_mtu_bytes", bytes, domain,
+                     small ? "this device takes no smaller packet." : "the port takes no larger packet.");
     }
-    lowered("path_mtu_bytes", bytes, transitions::bytes_of(*lower), domain);
-    attr_.path_mtu = *lower;
+    settled("path_mtu_bytes", bytes, transitions::bytes_of(*other), domain);
+    attr_.path_mtu = *other;
+    return std::nullopt;
+  }
+
+  /// The smallest MTU of at least that many bytes.
+  static std::optional<ibv_mtu> mtu_from(std::uint64_t bytes) noexcept {
+    for (const ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
+      if (transitions::bytes_of(mtu) >= bytes) return mtu;
+    }
     return std::nullopt;
   }
 
@@ -193,7 +207,8 @@ private:
     }
     if (sends(IBV_QP_PATH_MTU)) {
       const std::uint32_t mtu = transitions::bytes_of(attr_.path_mtu);
-      if (mtu == 0 || mtu > contract_.domain(Field::path_mtu_bytes).max) return false;
+      const Domain& domain = contract_.domain(Field::path_mtu_bytes);
+      if (mtu == 0 || mtu < domain.min || mtu > domain.max) return false;
     }
     return fits(IBV_QP_MIN_RNR_TIMER, Field::min_rnr_timer, attr_.min_rnr_timer, 31) &&
            fits(IBV_QP_MAX_DEST_RD_ATOMIC, Field::max_dest_rd_atomic, attr_.max_dest_rd_atomic, 255) &&
@@ -213,16 +228,22 @@ private:
            (!sends(IBV_QP_SQ_PSN) || attr_.sq_psn <= kLargestPsn);
   }
 
-  /// An unknown bound is kUnbounded.
+  /// An unknown bound is kUnbounded; the least value is 0 unless a rule says otherwise.
   bool within(Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
-    return value <= format_max && value <= contract_.domain(field).max;
+    const Domain& domain = contract_.domain(field);
+    return value <= format_max && value <= domain.max && (value >= domain.min || means_longest(field, value));
+  }
+
+  /// Code 0 of a timer is no short time: no timer at all, and 655 ms for a receiver that isn't ready.
+  static constexpr bool means_longest(Field field, std::uint8_t value) noexcept {
+    return value == 0 && (field == Field::timeout || field == Field::min_rnr_timer);
   }
 
   bool fits(QpAttributes bit, Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
     return !sends(bit) || within(field, value, format_max);
   }
 
-  /// True, with the error, when the value cannot be sent; lowers it where the policy lets it.
+  /// True, with the error, when the value cannot be sent; moves it there where the policy lets it.
   bool breaks(std::optional<Error>& error, QpAttributes bit, Field field, std::uint8_t& value,
               std::uint8_t format_max) {
     if (fits(bit, field, value, format_max)) return false;
@@ -241,52 +262,57 @@ private:
           .text = fmt::format("{}: {} goes up to {} in the packet format.", text_of(edge_), name(field), format_max)};
     }
     const Domain& domain = contract_.domain(field);
-    if (edge_.policy == Policy::require) {
-      return over(std::string(name(field)), value, domain, "this device takes no more.");
+    const bool small = value < domain.min;
+    const std::uint64_t nearest = small ? domain.min : domain.max;
+    const bool takes = nearest >= domain.min && nearest <= std::min<std::uint64_t>(domain.max, format_max);
+    if (edge_.policy == Policy::require || !takes) {
+      return outside(std::string(name(field)), value, domain,
+                     small ? "this device takes no less." : "this device takes no more.");
     }
-    lowered(std::string(name(field)), value, domain.max, domain);
-    value = static_cast<std::uint8_t>(domain.max);
+    settled(std::string(name(field)), value, nearest, domain);
+    value = static_cast<std::uint8_t>(nearest);
     return std::nullopt;
   }
 
-  Provenance blame(const Domain& domain) const {
-    return domain.max_by < contract_.provenances().size() ? contract_.provenance(domain.max_by) : Provenance{};
+  Provenance blame(std::uint64_t asked, const Domain& domain) const {
+    const ProvenanceIndex by = asked < domain.min ? domain.min_by : domain.max_by;
+    return by < contract_.provenances().size() ? contract_.provenance(by) : Provenance{};
   }
 
-  Error over(std::string field, std::uint64_t asked, const Domain& domain, std::string_view why) const {
+  Error outside(std::string field, std::uint64_t asked, const Domain& domain, std::string_view why) const {
     return Error{.kind = ErrorKind::limit,
                  .field = std::move(field),
                  .asked = asked,
-                 .allowed = domain.max,
-                 .by = blame(domain),
+                 .allowed = asked < domain.min ? domain.min : domain.max,
+                 .by = blame(asked, domain),
                  .text = fmt::format("{}: {}", text_of(edge_), why)};
   }
 
-  void lowered(std::string field, std::uint64_t asked, std::uint64_t granted, const Domain& domain) {
-    lowered_.push_back(Adjustment{.field = std::move(field),
+  void settled(std::string field, std::uint64_t asked, std::uint64_t granted, const Domain& domain) {
+    settled_.push_back(Adjustment{.field = std::move(field),
                                   .asked = asked,
                                   .granted = granted,
-                                  .kind = AdjustmentKind::reduced,
-                                  .by = blame(domain)});
+                                  .kind = granted > asked ? AdjustmentKind::raised : AdjustmentKind::reduced,
+                                  .by = blame(asked, domain)});
   }
 
   const Edge& edge_;
   const Contract& contract_;
   ibv_qp_attr& attr_;
   QpAttributes mask_;
-  std::vector<Adjustment>& lowered_;
+  std::vector<Adjustment>& settled_;
 };
 
 [[gnu::cold, gnu::noinline]] std::optional<Error> settle_values(const Edge& edge, const Contract& contract,
                                                                 ibv_qp_attr& attr, QpAttributes mask,
-                                                                std::vector<Adjustment>& lowered) {
-  return ValueCheck(edge, contract, attr, mask, lowered).run();
+                                                                std::vector<Adjustment>& settled) {
+  return ValueCheck(edge, contract, attr, mask, settled).run();
 }
 
 }  // namespace
 
 std::optional<Error> settle_transition(const Edge& edge, const Contract& contract, ibv_qp_attr& attr,
-                                       QpAttributes& mask, std::vector<Adjustment>& lowered) {
+                                       QpAttributes& mask, std::vector<Adjustment>& settled) {
   const transitions::Masks* const takes = transitions::masks_of(edge.type, edge.from, edge.to);
   if (takes == nullptr) return no_such_transition(edge);
   if (const Objection why = objection(edge, contract); why != Objection::none) return objected(why, edge, contract);
@@ -308,8 +334,8 @@ std::optional<Error> settle_transition(const Edge& edge, const Contract& contrac
     sent |= IBV_QP_MIN_RNR_TIMER;
   }
   mask = sent;
-  if (ValueCheck(edge, contract, attr, sent, lowered).all_fit()) return std::nullopt;
-  return settle_values(edge, contract, attr, sent, lowered);
+  if (ValueCheck(edge, contract, attr, sent, settled).all_fit()) return std::nullopt;
+  return settle_values(edge, contract, attr, sent, settled);
 }
 
 Result<TransitionPlan> plan_transition(const TransitionRequest& request, const Contract& contract) {

@@ -48,7 +48,7 @@ struct Qp::State {
 
   /// Settles and sends a change of state: `mask` says which of `attr` are given, and qp_state is the target. A
   /// responder depth among them is reserved in the device's ledger first, and shrunk to what is left; below
-  /// `at_least_dest` it is an error. Returns what was lowered.
+  /// `at_least_dest` it is an error. Returns what was lowered or raised.
   Result<TransitionNotes> move(ibv_qp_attr& attr, QpAttributes mask, Policy policy, std::uint8_t at_least_dest = 1);
   /// Sends what the connection manager wants sent, past the table: it knows its transport's own.
   Result<void> send_as_told(ibv_qp_attr& attr, int mask);
@@ -61,7 +61,7 @@ struct Qp::State {
 
 private:
   [[gnu::cold]] Error budget_spent(std::uint8_t wanted) const;
-  [[gnu::cold]] void log_lowered(const TransitionNotes& lowered) const;
+  [[gnu::cold]] void log_settled(const TransitionNotes& settled) const;
   [[gnu::cold]] Error modify_refused(const ibv_qp_attr& attr, QpAttributes sent, int errno_value);
 };
 

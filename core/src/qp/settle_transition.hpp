@@ -20,9 +20,9 @@ struct Edge {
 };
 
 /// plan_transition() without a copy: qp_state is the edge's target, `mask` comes as which of `attr` are given, and both
-/// leave as what to send; nothing is to be sent when the mask leaves as 0. What is lowered is added to `lowered`. Empty
-/// when it can be.
+/// leave as what to send; nothing is to be sent when the mask leaves as 0. What had to be lowered or raised is added to
+/// `settled`. Empty when it can be.
 std::optional<Error> settle_transition(const Edge& edge, const Contract& contract, ibv_qp_attr& attr,
-                                       QpAttributes& mask, std::vector<Adjustment>& lowered);
+                                       QpAttributes& mask, std::vector<Adjustment>& settled);
 
 }  // namespace verbena

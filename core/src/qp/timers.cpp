@@ -13,6 +13,7 @@ namespace verbena {
 namespace {
 
 constexpr unsigned kLastCode = 31;
+constexpr Milliseconds kLongestTick{10};  // a kernel built with CONFIG_HZ=100
 
 // Source: InfiniBand specification volume 1, encoding of the timer field of an RNR NAK; milliseconds.
 constexpr std::array<double, 32> kRnrTimers{
@@ -97,7 +98,7 @@ WorstStall worst_stall(AckTimeoutCode timeout, std::uint8_t retry_cnt, const Con
   const Choice keeps = contract.behaviour(Behaviour::ack_timeout).choice;
   if (keeps == Choice::not_applicable) {
     return {kForever, kForever, false,
-            "the transport below (TCP) has its own timers; timeout and retry_cnt mean "
+            "the transport below (TCP, SRD) has its own timers; timeout and retry_cnt mean "
             "nothing here"};
   }
   if (keeps == Choice::ignored) {
@@ -127,9 +128,10 @@ WorstStall worst_stall(AckTimeoutCode timeout, std::uint8_t retry_cnt, const Con
       return bounded(duration(timeout), tries, "");
     }
     case Choice::jiffies:
-      return bounded(duration(timeout), tries,
-                     "; each try lasts at least one or two kernel ticks (about 10 ms), so "
-                     "short timeouts look alike");
+      // Source: kernel drivers/infiniband/sw/rxe/rxe_qp.c, rxe_qp_from_attr: whole ticks, at least one.
+      return bounded(std::max(duration(timeout), kLongestTick), tries,
+                     "; this driver counts whole kernel ticks (1 to 10 ms), at least one a try, so short timeouts look "
+                     "alike");
     default:
       return bounded(duration(timeout), tries, "");
   }
@@ -155,6 +157,7 @@ WorstStall worst_receiver_stall(RnrTimerCode timer, std::uint8_t rnr_retry, cons
 
 std::string to_string(Milliseconds value) {
   if (std::isinf(value.count())) return "for ever";
+  if (value.count() >= 1e6) return fmt::format("{:.0f} s", value.count() / 1000);
   if (value.count() >= 1000) return fmt::format("{:.3g} s", value.count() / 1000);
   return fmt::format("{:.5g} ms", value.count());
 }

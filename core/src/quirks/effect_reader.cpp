@@ -2,6 +2,8 @@
 #include "quirks/effect_reader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -11,7 +13,37 @@
 namespace verbena::quirks {
 namespace {
 
-constexpr std::array<std::string_view, 5> kLimitOps{"min", "max", "ask", "reserve", "unit"};
+/// What a limit may say of a field; the keys that a field doesn't take come last.
+constexpr std::array<std::string_view, 5> kLimitOps{"max", "unit", "min", "ask", "reserve"};
+
+/// Only what something acts on: what is passed can differ from what is granted where creation fits a ring, and nowhere
+/// else; attributes of a state change have a least value, a number of objects or bytes on the way has none.
+constexpr std::span<const std::string_view> limit_ops(Field field) {
+  const std::span<const std::string_view> all(kLimitOps);
+  switch (field) {
+    case Field::max_send_wr:
+    case Field::max_recv_wr:
+    case Field::max_send_sge:
+    case Field::max_recv_sge:
+    case Field::max_inline_data:
+    case Field::cqe:
+    case Field::max_wr:
+    case Field::max_sge:
+    case Field::mr_length:
+      return all;
+    case Field::max_rd_atomic:
+    case Field::max_dest_rd_atomic:
+    case Field::timeout:
+    case Field::retry_cnt:
+    case Field::rnr_retry:
+    case Field::min_rnr_timer:
+    case Field::path_mtu_bytes:
+    case Field::srq_limit:
+      return all.first(3);
+    default:
+      return all.first(2);
+  }
+}
 constexpr std::array<std::string_view, 4> kAsks{"power_of_two", "multiple_of", "not_multiple_of", "plus"};
 constexpr std::array<std::string_view, 3> kSupports{"native", "absent", "substitute"};
 constexpr std::array<Support, 3> kSupportValues{Support::native, Support::absent, Support::substituted};
@@ -68,6 +100,7 @@ void read_one_ask(Field field, const yaml::Node& node, Rule& rule, Reporter& rep
 }
 
 void read_field(Field field, const yaml::Node& node, Rule& rule, Reporter& report) {
+  const std::span<const std::string_view> ops = limit_ops(field);
   if (!node.is_map() || node.entries.empty()) {
     report.error(node.at, fmt::format("found {} for '{}'; allowed is a map of {}", yaml::describe(node), name(field),
                                       join(kLimitOps)));
@@ -76,7 +109,11 @@ void read_field(Field field, const yaml::Node& node, Rule& rule, Reporter& repor
   const std::size_t before = rule.limits.size();
   for (const auto& [key, value] : node.entries) {
     if (report.full()) return;
-    if (key.scalar == "min" || key.scalar == "max" || key.scalar == "reserve") {
+    if (std::find(ops.begin(), ops.end(), key.scalar) == ops.end()) {
+      const bool elsewhere = std::find(kLimitOps.begin(), kLimitOps.end(), key.scalar) != kLimitOps.end();
+      report.error(key.at, fmt::format("{} '{}' for '{}'; allowed are {}{}", elsewhere ? "there is no" : "unknown",
+                                       key.scalar, name(field), join(ops), did_you_mean(key.scalar, ops)));
+    } else if (key.scalar == "min" || key.scalar == "max" || key.scalar == "reserve") {
       const auto number = amount(value, key.scalar, report);
       if (number && key.scalar == "reserve" && number->literal > 0xffffffffU) {
         report.error(value.at, fmt::format("'{}' for 'reserve'; allowed are at most {} slots", value.scalar,
@@ -95,12 +132,9 @@ void read_field(Field field, const yaml::Node& node, Rule& rule, Reporter& repor
       } else {
         read_one_ask(field, value, rule, report);
       }
-    } else if (key.scalar == "unit") {
+    } else {
       const std::array<std::string_view, 1> unit{name(info(field).unit)};
       report.choice(value, "unit", unit);
-    } else {
-      report.error(key.at, fmt::format("unknown '{}' for '{}'; allowed are {}{}", key.scalar, name(field),
-                                       join(kLimitOps), did_you_mean(key.scalar, kLimitOps)));
     }
   }
   std::optional<std::uint64_t> min, max;

@@ -14,7 +14,8 @@ namespace verbena {
 inline Contract contract_with(std::initializer_list<std::pair<Behaviour, Choice>> behaviours,
                               std::initializer_list<std::pair<Field, std::uint64_t>> limits = {},
                               std::initializer_list<std::pair<Feature, Support>> features = {},
-                              Transport transport = Transport::roce_v2) {
+                              Transport transport = Transport::roce_v2,
+                              std::initializer_list<std::pair<Field, std::uint64_t>> minima = {}) {
   DeviceId device;
   device.driver = "test";
   device.ports.push_back({.number = 1, .transport = transport, .link_layer = LinkLayer::ethernet, .netdev = "test0"});
@@ -25,6 +26,7 @@ inline Contract contract_with(std::initializer_list<std::pair<Behaviour, Choice>
       {.set_by = SetBy::rule, .rule = "test-rule", .reason = "because the test says so", .source = "the test"});
   for (const auto& [flag, choice] : behaviours) builder.behaviour(flag, choice, rule);
   for (const auto& [field, max] : limits) builder.at_most(field, max, rule);
+  for (const auto& [field, min] : minima) builder.at_least(field, min, rule);
   for (const auto& [feature, support] : features) builder.feature(feature, support, false, rule);
   return std::move(builder).build(0);
 }

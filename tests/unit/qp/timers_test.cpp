@@ -115,6 +115,14 @@ TEST(WorstStall, CountsWholeMillisecondsWhereTheDriverRoundsToThem) {
   EXPECT_DOUBLE_EQ(worst_stall(AckTimeoutCode{3}, 0, contract).nominal.count(), 1);
 }
 
+TEST(WorstStall, AShortTimeoutLastsATickWhereTheDriverCountsTicks) {
+  const Contract ticks = contract_with({{Behaviour::ack_timeout, Choice::jiffies}});
+  const WorstStall shortest = worst_stall(AckTimeoutCode{1}, 6, ticks);
+  EXPECT_EQ(shortest.nominal, Milliseconds(70));
+  EXPECT_NE(shortest.text.find("kernel ticks"), std::string::npos) << shortest.text;
+  EXPECT_EQ(worst_stall(AckTimeoutCode{14}, 6, ticks).nominal, 7 * duration(AckTimeoutCode{14}));
+}
+
 TEST(WorstStall, IsUnknownAboveWhatADeviceKeeps) {
   const Contract contract = contract_with({{Behaviour::ack_timeout, Choice::clamped}}, {{Field::timeout, 20}});
   EXPECT_TRUE(worst_stall(AckTimeoutCode{20}, 0, contract).known);

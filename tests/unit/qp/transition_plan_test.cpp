@@ -187,6 +187,81 @@ TEST(TransitionPlan, NumbersOverTheContractAreLoweredAndReportedOrRefused) {
   }
 }
 
+std::uint8_t& value_of(ibv_qp_attr& attr, Field field) {
+  switch (field) {
+    case Field::timeout:
+      return attr.timeout;
+    case Field::retry_cnt:
+      return attr.retry_cnt;
+    case Field::rnr_retry:
+      return attr.rnr_retry;
+    case Field::min_rnr_timer:
+      return attr.min_rnr_timer;
+    case Field::max_rd_atomic:
+      return attr.max_rd_atomic;
+    default:
+      return attr.max_dest_rd_atomic;
+  }
+}
+
+TEST(TransitionPlan, NumbersBelowTheContractAreRaisedAndReportedOrRefused) {
+  for (const Limit& limit : {Limit{Field::timeout, IBV_QP_TIMEOUT, IBV_QPS_RTR, IBV_QPS_RTS},
+                             Limit{Field::retry_cnt, IBV_QP_RETRY_CNT, IBV_QPS_RTR, IBV_QPS_RTS},
+                             Limit{Field::rnr_retry, IBV_QP_RNR_RETRY, IBV_QPS_RTR, IBV_QPS_RTS},
+                             Limit{Field::max_rd_atomic, IBV_QP_MAX_QP_RD_ATOMIC, IBV_QPS_RTR, IBV_QPS_RTS},
+                             Limit{Field::min_rnr_timer, IBV_QP_MIN_RNR_TIMER, IBV_QPS_INIT, IBV_QPS_RTR},
+                             Limit{Field::max_dest_rd_atomic, IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QPS_INIT, IBV_QPS_RTR}}) {
+    SCOPED_TRACE(name(limit.field));
+    const Contract contract = contract_with({}, {}, {}, Transport::roce_v2, {{limit.field, 5}});
+    TransitionRequest request = complete(QpType::rc, limit.from, limit.to);
+    value_of(request.attr, limit.field) = 4;
+    auto plan = plan_transition(request, contract);
+    ASSERT_TRUE(plan) << to_string(plan.error());
+    ASSERT_EQ(plan->adjustments.size(), 1U);
+    EXPECT_EQ(plan->adjustments[0].field, name(limit.field));
+    EXPECT_EQ(plan->adjustments[0].asked, 4U);
+    EXPECT_EQ(plan->adjustments[0].granted, 5U);
+    EXPECT_EQ(plan->adjustments[0].kind, AdjustmentKind::raised);
+    EXPECT_EQ(plan->adjustments[0].by.rule, "test-rule");
+    EXPECT_EQ(value_of(plan->attr, limit.field), 5);
+
+    request.policy = Policy::require;
+    const auto refused = plan_transition(request, contract);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+    EXPECT_EQ(refused.error().allowed, 5U);
+    EXPECT_EQ(refused.error().by.rule, "test-rule");
+
+    value_of(request.attr, limit.field) = 5;
+    EXPECT_TRUE(plan_transition(request, contract)) << "the limit itself is fine";
+  }
+}
+
+// Code 0 is no time at all on a timer's scale: no timer, and 655 ms for a receiver that isn't ready.
+TEST(TransitionPlan, TheLongestTimeIsNotRaised) {
+  for (const Limit& limit : {Limit{Field::timeout, IBV_QP_TIMEOUT, IBV_QPS_RTR, IBV_QPS_RTS},
+                             Limit{Field::min_rnr_timer, IBV_QP_MIN_RNR_TIMER, IBV_QPS_INIT, IBV_QPS_RTR}}) {
+    TransitionRequest request = complete(QpType::rc, limit.from, limit.to);
+    request.policy = Policy::require;
+    value_of(request.attr, limit.field) = 0;
+    EXPECT_TRUE(plan_transition(request, contract_with({}, {}, {}, Transport::roce_v2, {{limit.field, 5}})));
+  }
+}
+
+TEST(TransitionPlan, PathMtuBelowTheLeastIsRaisedToOneThatFits) {
+  const Contract contract =
+      contract_with({}, {{Field::path_mtu_bytes, 4096}}, {}, Transport::roce_v2, {{Field::path_mtu_bytes, 600}});
+  TransitionRequest request = complete(QpType::rc, IBV_QPS_INIT, IBV_QPS_RTR);
+  request.attr.path_mtu = IBV_MTU_256;
+  const auto plan = plan_transition(request, contract);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->attr.path_mtu, IBV_MTU_1024);
+  ASSERT_EQ(plan->adjustments.size(), 1U);
+  EXPECT_EQ(plan->adjustments[0].kind, AdjustmentKind::raised);
+  request.policy = Policy::require;
+  EXPECT_FALSE(plan_transition(request, contract));
+}
+
 TEST(TransitionPlan, PathMtuOverThePortIsLoweredToOneThatFits) {
   const Contract contract = contract_with({}, {{Field::path_mtu_bytes, 1024}});
   TransitionRequest request = complete(QpType::rc, IBV_QPS_INIT, IBV_QPS_RTR);
