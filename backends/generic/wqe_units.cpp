@@ -82,11 +82,15 @@ std::string explain(const JointParams& params, Queue queue, const QueueShape& sh
              param(params, kMaxUnits))
         .text();
   }
-  return says
-      .add(FMT_COMPILE(" takes {} units of {} bytes; the ring has {}, of which the driver keeps {}, and ({} - {}) / {} "
-                       "= {} WQEs (asked: {})"),
-           size, param(params, kUnit), ring, hidden, ring, hidden, size, max_wr(params, queue, shape), wr)
-      .text();
+  says.add(FMT_COMPILE(" takes {} units of {} bytes; "), size, param(params, kUnit));
+  if (ring >= static_cast<std::uint64_t>(kMost))
+    return says.add(FMT_COMPILE("no ring bounds how many (asked: {})"), wr).text();
+  const std::uint64_t whole = ring <= hidden ? 0 : (ring - hidden) / size;
+  const std::uint64_t most = max_wr(params, queue, shape);
+  says.add(FMT_COMPILE("the ring has {}, of which the driver keeps {}, and ({} - {}) / {} = {} WQEs"), ring, hidden,
+           ring, hidden, size, whole);
+  if (most < whole) says.add(FMT_COMPILE(", rounded down to a power of two {}"), most);
+  return says.add(FMT_COMPILE(" (asked: {})"), wr).text();
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "formula_case.hpp"
 
@@ -47,7 +50,7 @@ QueueShape draw_shape() {
 }
 
 Queue draw_queue() {
-  return static_cast<Queue>(*rc::gen::inRange(0, 3));
+  return static_cast<Queue>(*rc::gen::inRange(0, 2));
 }
 
 std::uint32_t grown(std::uint32_t value) {
@@ -86,6 +89,31 @@ RC_GTEST_PROP(FormulaProperty, ADeeperQueueNeverTakesLessMemory, ()) {
   if (wr > ~std::uint64_t{0} - more) return;
   RC_ASSERT(drawn.formula->ring_bytes(drawn.params, queue, shape, wr) <=
             drawn.formula->ring_bytes(drawn.params, queue, shape, wr + more));
+}
+
+/// Each `A / B = C` and `(A - B) / C = D` of a sentence, worked out again.
+void expect_right(const std::string& sentence) {
+  static const std::regex division(R"((?:\((\d+) - (\d+)\)|(\d+)) / (\d+) = (\d+))");
+  for (auto at = std::sregex_iterator(sentence.begin(), sentence.end(), division); at != std::sregex_iterator(); ++at) {
+    const auto number = [&](std::size_t group) { return std::stoull((*at)[group]); };
+    const bool less = (*at)[1].matched;
+    const std::uint64_t from = less ? (number(1) > number(2) ? number(1) - number(2) : 0) : number(3);
+    RC_LOG() << sentence << '\n';
+    RC_ASSERT(from / number(4) == number(5));
+  }
+}
+
+RC_GTEST_PROP(FormulaProperty, TheArithmeticOfAnExplanationIsRightAndEndsInTheBound, ()) {
+  const Drawn drawn = draw();
+  const Queue queue = draw_queue();
+  const QueueShape shape = draw_shape();
+  const std::string sentence = drawn.formula->explain(drawn.params, queue, shape, 1);
+  expect_right(sentence);
+  const std::uint64_t most = drawn.formula->max_wr(drawn.params, queue, shape);
+  if (sentence.find(" WQEs") != std::string::npos) {
+    RC_LOG() << sentence << '\n';
+    RC_ASSERT(sentence.find(fmt::format(" {} ", most)) != std::string::npos);
+  }
 }
 
 RC_GTEST_PROP(FormulaProperty, AnyShapeHasAnExplanation, ()) {

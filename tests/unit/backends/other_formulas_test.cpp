@@ -6,6 +6,9 @@
 namespace verbena::formulas {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
 TEST(RxeSharedBytes, SgesAndInlineBytesShareFiveHundredAndTwelve) {
   // Kernel sw/rxe/rxe_param.h RXE_MAX_WQE_SIZE; rxe_qp.c rxe_init_sq.
   const Formula formula("rxe_shared_bytes");
@@ -68,6 +71,14 @@ TEST(WqeUnits, KeepsHiddenUnitsAndBoundsOneWorkRequest) {
   EXPECT_EQ(formula.max_wr(Queue::send, shape(3)), 1000U);
   EXPECT_EQ(formula.max_wr(Queue::send, shape(4)), 500U);
   EXPECT_EQ(formula.max_wr(Queue::send, shape(16)), 0U);
+}
+
+TEST(WqeUnits, SaysWhatIsRoundedDownAndWhatNothingBounds) {
+  const Formula rounds("wqe_units", {{"ring", 4096}, {"unit", 16}, {"header", 32}, {"power_of_two", 1}});
+  EXPECT_EQ(rounds.max_wr(Queue::send, shape(1)), 1024U);
+  EXPECT_THAT(rounds.explain(Queue::send, shape(1), 4000),
+              AllOf(HasSubstr("(4096 - 0) / 3 = 1365 WQEs"), HasSubstr("rounded down to a power of two 1024 (asked")));
+  EXPECT_THAT(rounds.explain(Queue::recv, shape(1), 4000), HasSubstr("no ring bounds how many"));
 }
 
 TEST(Registry, EveryDriverHasABackendAndEveryFormulaAName) {
