@@ -53,6 +53,8 @@ struct Domain {
   std::uint64_t passed_for(std::uint64_t granted) const noexcept;
   /// The largest grant whose passed_for() is within `max`.
   std::uint64_t largest_grant() const noexcept;
+  /// Nothing can be passed: what `min` asks for, as the asks round it, is above `max`. fit() refuses such a field.
+  bool empty() const noexcept;
   friend bool operator==(const Domain&, const Domain&) = default;
 };
 

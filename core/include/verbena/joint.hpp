@@ -21,7 +21,7 @@ struct QueueShape {
   std::uint32_t inline_data = 0;
 };
 
-enum class Queue : std::uint8_t { send, recv, shared_recv };
+enum class Queue : std::uint8_t { send, recv };
 
 struct ParamInfo {
   std::string_view name;

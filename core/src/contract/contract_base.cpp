@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "contract/contract_builder.hpp"
+#include "contract/interface_bounds.hpp"
 
 namespace verbena {
 namespace {
@@ -23,9 +23,6 @@ constexpr std::uint64_t kAtomicWrite = 1ULL << 40;
 // enum ibv_odp_general_caps
 constexpr std::uint64_t kOdpSupport = 1ULL << 0;
 constexpr std::uint64_t kOdpImplicit = 1ULL << 1;
-
-constexpr std::uint64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kUint32Max = std::numeric_limits<std::uint32_t>::max();
 
 std::optional<bool> any(std::optional<std::uint64_t> flags, std::uint64_t bits) noexcept {
   if (!flags) return std::nullopt;
@@ -54,6 +51,7 @@ ContractBuilder::ContractBuilder(const DeviceId& device, const Caps& caps, std::
   Provenance declared;
   declared.reason = "what holds when no cap and no rule says otherwise";
   contract_.provenances_.push_back(std::move(declared));
+  base_from_interface();
   base_from_caps();
   base_from_port();
   base_features();
@@ -83,43 +81,29 @@ void ContractBuilder::declare(Field field, Cap cap, SetBy set_by) {
           set_by);
 }
 
+void ContractBuilder::base_from_interface() {
+  std::string_view source;
+  ProvenanceIndex by = 0;
+  for (std::size_t at = 0; at < kFieldCount; ++at) {
+    const InterfaceBound& bound = interface_bound(static_cast<Field>(at));
+    if (bound.source != source) {
+      source = bound.source;
+      Provenance interface;
+      interface.set_by = SetBy::build;
+      interface.reason = "the verbs interface holds no other number";
+      interface.source = source;
+      by = add(std::move(interface));
+    }
+    interface_[at] = {bound.max, by};
+    Domain& domain = contract_.domains_[at];
+    domain.max = bound.max;
+    domain.max_by = by;
+    domain.known = bound.bounds;
+  }
+}
+
 void ContractBuilder::base_from_caps() {
   const Caps& caps = contract_.caps_;
-  Provenance interface;
-  interface.set_by = SetBy::build;
-  interface.reason = "the verbs interface holds no other number";
-  interface.source = "infiniband/verbs.h: ibv_create_cq, struct ibv_qp_cap, struct ibv_srq_attr, struct ibv_qp_attr";
-  const ProvenanceIndex by_interface = add(std::move(interface));
-  for (const FieldInfo& field : all_fields()) {
-    Domain& domain = contract_.domains_[static_cast<std::size_t>(field.field)];
-    if (field.object == Object::qp || field.object == Object::cq || field.object == Object::srq) {
-      domain.max = field.field == Field::cqe ? kInt32Max : kUint32Max;
-      domain.max_by = by_interface;
-    }
-  }
-  const auto code = [&](Field field, std::uint64_t largest) {
-    Domain& domain = contract_.domains_[static_cast<std::size_t>(field)];
-    domain.max = largest;
-    domain.max_by = by_interface;
-    domain.known = true;
-  };
-  code(Field::timeout, 31);
-  code(Field::retry_cnt, 7);
-  code(Field::rnr_retry, 7);
-  code(Field::min_rnr_timer, 31);
-
-  // A queue of no entries takes nothing, and nearly every driver refuses it (mlx5, irdma, hns, rxe, siw, ionic).
-  Provenance empty;
-  empty.set_by = SetBy::build;
-  empty.reason = "a completion queue or shared receive queue of no entries is refused";
-  empty.source = "create_cq and create_srq of rdma-core providers mlx5, hns; kernel sw/rxe, sw/siw, hw/irdma";
-  const ProvenanceIndex by_empty = add(std::move(empty));
-  for (const Field field : {Field::cqe, Field::max_wr}) {
-    Domain& domain = contract_.domains_[static_cast<std::size_t>(field)];
-    domain.min = 1;
-    domain.min_by = by_empty;
-  }
-
   if (filled(caps[Cap::max_qp_wr])) {
     declare(Field::max_send_wr, Cap::max_qp_wr);
     declare(Field::max_recv_wr, Cap::max_qp_wr);
@@ -153,13 +137,25 @@ void ContractBuilder::base_from_caps() {
   declare(Field::max_mw, Cap::max_mw);
   declare(Field::max_ah, Cap::max_ah);
   if (filled(caps[Cap::max_res_rd_atom])) declare(Field::max_res_rd_atom, Cap::max_res_rd_atom);
+
+  // A queue of no entries takes nothing, and nearly every driver refuses it (mlx5, irdma, hns, rxe, siw, ionic).
+  Provenance empty;
+  empty.set_by = SetBy::build;
+  empty.reason = "a completion queue or shared receive queue of no entries is refused";
+  empty.source = "create_cq and create_srq of rdma-core providers mlx5, hns; kernel sw/rxe, sw/siw, hw/irdma";
+  const ProvenanceIndex by_empty = add(std::move(empty));
+  for (const Field field : {Field::cqe, Field::max_wr}) {
+    Domain& domain = contract_.domains_[static_cast<std::size_t>(field)];
+    if (domain.max == 0) continue;  // the device has none at all
+    domain.min = 1;
+    domain.min_by = by_empty;
+  }
 }
 
 void ContractBuilder::base_from_port() {
   Domain& mtu = contract_.domains_[static_cast<std::size_t>(Field::path_mtu_bytes)];
-  mtu.min = 256;
-  mtu.max = 4096;  // enum ibv_mtu ends here
-  mtu.known = true;
+  mtu.min = 256;  // enum ibv_mtu starts there
+  mtu.min_by = mtu.max_by;
   const PortCaps* port = contract_.caps_.port(contract_.port_);
   if (port == nullptr) return;
   declare(Field::message_bytes, filled((*port)[PortCap::max_msg_sz]), name(PortCap::max_msg_sz), SetBy::declared);

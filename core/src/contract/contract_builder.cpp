@@ -134,6 +134,10 @@ void ContractBuilder::settle_domains() {
         domain.max = replaced->value;
         domain.max_by = replaced->by;
       }
+      if (const Bound& interface = interface_[at]; domain.max > interface.value) {
+        domain.max = interface.value;
+        domain.max_by = interface.by;
+      }
       domain.known = true;
     }
     if (const auto& limit = limits_[at]; limit && limit->value <= domain.max) {
@@ -144,17 +148,6 @@ void ContractBuilder::settle_domains() {
         domain.max_by = limit->by;
       }
       domain.known = true;
-    }
-    if (domain.max < domain.min) {
-      // Rules only tighten: one that asks for more than another allows gains nothing. A device's own word gives way,
-      // unless the site forbids more than that.
-      if (contract_.provenances_[domain.max_by].set_by == SetBy::rule ||
-          (domain.declared && !contract_.beyond_declared_allowed_)) {
-        domain.min = domain.max;
-        domain.min_by = domain.max_by;
-      } else {
-        domain.max = domain.min;
-      }
     }
   }
 

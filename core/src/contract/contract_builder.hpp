@@ -25,7 +25,8 @@ public:
   void at_least(Field field, std::uint64_t min, ProvenanceIndex by);
   void at_most(Field field, std::uint64_t max, ProvenanceIndex by);
   /// The rule's bound stands in place of the declared one; Domain::declared keeps what the device said.
-  /// Where the site forbids grants beyond what is declared, the smaller of both holds.
+  /// Where the site forbids grants beyond what is declared, the smaller of both holds. What the verbs interface can
+  /// carry is never replaced.
   void replace_declared_max(Field field, std::uint64_t max, ProvenanceIndex by);
   /// Asks of one rule are applied in the order of the calls; those of several rules in the order of the rules' ids.
   /// More than kMaxAsks different ones of a field: the rest is dropped (lint refuses that).
@@ -41,7 +42,8 @@ public:
   void trace(RuleTrace entry);
   void invalidated_by(std::string what);
 
-  /// Finishes: an empty domain becomes its lower bound. The builder is spent.
+  /// Finishes. A domain that is empty stays so (Domain::empty): neither bound gives way to the other. The builder is
+  /// spent.
   Contract build(std::uint64_t quirks_hash) &&;
 
 private:
@@ -54,6 +56,7 @@ private:
     Ask ask;
   };
 
+  void base_from_interface();
   void base_from_caps();
   void base_from_port();
   void base_features();
@@ -67,6 +70,7 @@ private:
   void sort_provenances();
 
   Contract contract_;
+  std::array<Bound, kFieldCount> interface_{};  ///< what the types of the verbs interface hold
   std::array<std::optional<Bound>, kFieldCount> replaced_{};
   std::array<std::optional<Bound>, kFieldCount> limits_{};
   std::vector<FieldAsk> asks_;

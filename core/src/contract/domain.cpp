@@ -68,4 +68,9 @@ std::uint64_t Domain::largest_grant() const noexcept {
   return limit > reserve ? limit - reserve : 0;
 }
 
+bool Domain::empty() const noexcept {
+  // passed_for() never falls as the grant grows.
+  return min > 0 && passed_for(largest_grant()) < min;
+}
+
 }  // namespace verbena

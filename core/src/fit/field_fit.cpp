@@ -102,6 +102,7 @@ void clip(Field field, const Wish& wish, Policy request_policy, const Contract& 
     fit.value = least_grant(domain);
     fit.passed = domain.passed_for(fit.value);
     fit.by = domain.min_by;
+    fit.empty = fit.passed > domain.max || fit.passed < domain.min;
   }
 }
 
@@ -125,7 +126,32 @@ Error floor_above_wish(const FieldFit& fit) {
   return error;
 }
 
+std::string who(const Provenance& by) {
+  Provenance shown = with_reason(by, by.rule.empty() ? by.reason : std::string{});
+  shown.source.clear();
+  return to_string(shown);
+}
+
+Error nothing_left(const FieldFit& fit, const Contract& contract) {
+  const Domain& domain = contract.domain(fit.field);
+  Error error;
+  error.kind = ErrorKind::limit;
+  error.field = name(fit.field);
+  error.asked = fit.want;
+  error.by = contract.provenance(domain.max_by);
+  const std::uint64_t rounded = domain.passed_for(least_grant(domain));
+  error.text = fmt::format(
+      "nothing can be passed: at least {} must be ({}){}, and at most {} may be ({}); a rule of the "
+      "two has to be mended or turned off",
+      domain.min, who(contract.provenance(domain.min_by)),
+      rounded > domain.min && domain.min <= domain.max ? fmt::format(", which comes to {} as it is rounded", rounded)
+                                                       : std::string{},
+      domain.max, who(error.by));
+  return error;
+}
+
 Error shortfall(const FieldFit& fit, const Contract& contract) {
+  if (fit.empty) return nothing_left(fit, contract);
   Error error;
   error.kind = ErrorKind::limit;
   error.field = name(fit.field);
@@ -154,15 +180,22 @@ Error shortfall(const FieldFit& fit, const Contract& contract) {
   return error;
 }
 
-void also_short(Error& error, std::string_view field, std::uint64_t most) {
+void also_short(Error& error, std::span<const AlsoShort> others) {
+  if (others.empty()) return;
   error.allowed.reset();
-  error.text += fmt::format("; no number does alone, since {} must shrink to {} as well", field, most);
+  std::string_view link = "; no number does alone, since ";
+  for (const AlsoShort& other : others) {
+    error.text +=
+        fmt::format("{}{} must {} to {}", link, other.field, other.need > other.asked ? "rise" : "shrink", other.need);
+    link = " and ";
+  }
+  error.text += " as well";
 }
 
 std::optional<Error> clip_or_refuse(Field field, const Wish& wish, Policy request_policy, const Contract& contract,
                                     FieldFit& fit) {
   clip(field, wish, request_policy, contract, fit);
-  if (fit.contradicts()) {
+  if (!fit.empty && fit.contradicts()) {
     Error error = floor_above_wish(fit);
     FieldFit at_floor;
     clip(field, {.want = fit.floor}, Policy::prefer, contract, at_floor);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,13 +26,14 @@ struct FieldFit {
   const Joint* joint = nullptr;     ///< set when a shared ring changed it last
   bool rounded = false;             ///< `by` is who has more passed than is granted, and so lowered it
   bool ignored = false;             ///< a receive number beside an SRQ, which verbs does not look at
+  bool empty = false;               ///< nothing can be passed, whatever is asked for (Domain::empty)
 
   bool reduced() const noexcept { return value < want; }
   bool raised() const noexcept { return value > want; }
   /// The request contradicts itself: more is needed than is asked for.
   bool contradicts() const noexcept { return floor > want; }
-  /// A shortfall that the floor or the policy forbids.
-  bool forbidden() const noexcept { return reduced() && (value < floor || policy == Policy::require); }
+  /// A shortfall that the floor or the policy forbids, or a domain of which nothing is left.
+  bool forbidden() const noexcept { return empty || (reduced() && (value < floor || policy == Policy::require)); }
 };
 
 /// Starts with the wish and clips it into the field's own domain. What comes of it, contradicts() and forbidden() say.
@@ -50,8 +52,20 @@ Error floor_above_wish(const FieldFit& fit);
 /// What is said of a forbidden() shortfall.
 Error shortfall(const FieldFit& fit, const Contract& contract);
 
-/// Adds to an error that another field would be refused as well, and what it may be at most.
-void also_short(Error& error, std::string_view field, std::uint64_t most);
+/// What is said where a minimum is above what can be passed: both rules, and no `allowed`, since there is none.
+Error nothing_left(const FieldFit& fit, const Contract& contract);
+
+/// Which rule it is, without its reason: `rule hns-cq-depth [builtin:hns.yaml:30]`.
+std::string who(const Provenance& by);
+
+/// Another number of a request that is refused as well.
+struct AlsoShort {
+  std::string_view field;
+  std::uint64_t asked = 0;
+  std::uint64_t need = 0;  ///< what it would have to be; with all of them so, the error's own number is granted
+};
+/// Adds to an error that no number does alone: its `allowed` is emptied, and the text says what each has to be.
+void also_short(Error& error, std::span<const AlsoShort> others);
 
 /// Clips a number that shares nothing with another, and says what contradicts() or is forbidden(). The error's
 /// `allowed` would be granted.

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "fit/field_fit.hpp"
 #include "verbena/fit.hpp"
 
 namespace verbena {
@@ -110,6 +112,29 @@ Failure refused(const Access& access, Provenance by) {
   return Failure(std::move(error));
 }
 
+/// A length is the caller's memory and is never changed: outside the bounds it is refused.
+std::optional<Error> refused_length(std::uint64_t asked, const Contract& contract) {
+  const Domain& length = contract.domain(Field::mr_length);
+  const bool too_small = asked < length.min;
+  if (!too_small && asked <= length.max) return std::nullopt;
+  if (length.empty()) {
+    fitting::FieldFit none;
+    none.field = Field::mr_length;
+    Error error = fitting::nothing_left(none, contract);
+    error.asked = asked;
+    return error;
+  }
+  Error error;
+  error.kind = ErrorKind::limit;
+  error.field = name(Field::mr_length);
+  error.asked = asked;
+  error.allowed = too_small ? length.min : length.max;
+  error.by = contract.provenance(too_small ? length.min_by : length.max_by);
+  error.text = too_small ? "the region is smaller than any that the device registers; register more around it"
+                         : "the region is larger than the device registers at once; register it in parts";
+  return error;
+}
+
 void leave_out(MrGrant& grant, std::string_view word, std::uint32_t bit, Provenance by) {
   grant.access &= ~bit;
   Adjustment& adjustment = grant.adjustments.emplace_back();
@@ -140,17 +165,6 @@ Result<MrGrant> fit(const MrRequest& request, const Contract& contract) {
   if ((request.access & kNeedLocalWrite) != 0 && (request.access & IBV_ACCESS_LOCAL_WRITE) == 0)
     return invalid("access", request.access, "remote writes and atomics need IBV_ACCESS_LOCAL_WRITE as well",
                    "man ibv_reg_mr; include/rdma/ib_verbs.h ib_check_mr_access (Linux 6.12)");
-  const Domain& length = contract.domain(Field::mr_length);
-  if (request.length > length.max) {
-    Error error;
-    error.kind = ErrorKind::limit;
-    error.field = name(Field::mr_length);
-    error.asked = request.length;
-    error.allowed = length.max;
-    error.by = contract.provenance(length.max_by);
-    error.text = "the region is larger than the device registers at once; register it in parts";
-    return Failure(std::move(error));
-  }
   MrGrant grant;
   grant.length = request.length;
   grant.access = request.access;
@@ -165,6 +179,8 @@ Result<MrGrant> fit(const MrRequest& request, const Contract& contract) {
     leave_out(grant, access.word, access.bit, std::move(*by));
   }
   leave_out_huge_pages(grant);
+  // Last, so that the length that it names is all that stands in the way.
+  if (auto error = refused_length(request.length, contract)) return Failure(std::move(*error));
   return grant;
 }
 

@@ -57,12 +57,34 @@ void note_substitute(const QpRequest& request, const Contract& contract, GrantNo
   notes.adjustments.push_back(std::move(adjustment));
 }
 
+/// One queue pair that is larger than the budget of all of them together; what others hold, the ledger counts when it
+/// is made.
+std::optional<Error> over_budget(const QpNumbers& numbers, const Contract& contract) {
+  const Domain& budget = contract.domain(Field::total_wr);
+  const FieldFit& send = numbers.fields[fitting::kSendWr];
+  const FieldFit& recv = numbers.fields[fitting::kRecvWr];
+  const std::uint64_t wanted = std::uint64_t{send.value} + recv.value;
+  if (wanted <= budget.max) return std::nullopt;
+  Error error;
+  error.kind = ErrorKind::limit;
+  error.field = name(Field::total_wr);
+  error.asked = wanted;
+  error.allowed = budget.max;
+  error.by = contract.provenance(budget.max_by);
+  error.text = fmt::format(
+      "max_send_wr {} and max_recv_wr {} together are more than all queue pairs of this device may "
+      "have; ask for at most {} in both",
+      send.value, recv.value, budget.max);
+  return error;
+}
+
 std::optional<Error> fit_into(QpFit& fitted, const QpRequest& request, const Contract& contract) {
   if (auto error = check_type(request, contract)) return error;
   if (auto error = fitting::check_send_ops(request, contract)) return error;
   QpNumbers numbers;
   if (const auto place = fitting::fit_numbers(request, contract, numbers))
     return fitting::refused_number(request, contract, *place);
+  if (auto error = over_budget(numbers, contract)) return error;
 
   fitted.in_place = request.in_place;
   fitted.declare_ops = numbers.shape.ops_declared;

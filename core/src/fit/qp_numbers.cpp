@@ -10,6 +10,7 @@ void drop_inline(FieldFit& fit, const Contract& contract) noexcept {
   if (state.support != Support::absent || fit.value == 0) return;
   fit.value = 0;
   fit.passed = 0;
+  fit.empty = false;
   fit.by = state.by;
 }
 
@@ -67,16 +68,19 @@ void fit_alone(const QpNumber& number, const QpRequest& request, const Contract&
   if (number.place == kInlineData) drop_inline(fit, contract);
 }
 
+QueueShape shape_for(const QpRequest& request, const Contract& contract) noexcept {
+  return {.type = stands_in(request, contract) ? QpType::rc : request.type,
+          .ops = request.ops,
+          .ops_declared = request.declare_ops && !request.ops.is_all() && contract.native(Feature::create_qp_ex)};
+}
+
 std::optional<Place> fit_numbers(const QpRequest& request, const Contract& contract, QpNumbers& numbers) noexcept {
   for (const QpNumber& number : kQpNumbers) {
     FieldFit& fit = numbers.fields[number.place];
     fit_alone(number, request, contract, fit);
     if (fit.contradicts() || fit.forbidden()) return number.place;
   }
-  numbers.shape = {
-      .type = stands_in(request, contract) ? QpType::rc : request.type,
-      .ops = request.ops,
-      .ops_declared = request.declare_ops && !request.ops.is_all() && contract.native(Feature::create_qp_ex)};
+  numbers.shape = shape_for(request, contract);
   for (const Place place : {kSendWr, kRecvWr}) {
     if (number_at(place).receives && request.srq) break;
     Ring ring = numbers.ring_of(place);

@@ -48,6 +48,9 @@ Feature feature_of(QpType type) noexcept;
 /// An RC queue pair does what a UC one does, but also acknowledges and resends.
 bool stands_in(const QpRequest& request, const Contract& contract) noexcept;
 
+/// Type and opcodes as the device is told them.
+QueueShape shape_for(const QpRequest& request, const Contract& contract) noexcept;
+
 /// One number by itself, as if nothing shared a ring with it.
 void fit_alone(const QpNumber& number, const QpRequest& request, const Contract& contract, FieldFit& fit) noexcept;
 

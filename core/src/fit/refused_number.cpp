@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -73,13 +74,44 @@ std::array<bool, kPlaces> shrink(QpRequest& request, const Contract& contract) n
   return free;
 }
 
+/// A minimum that no request can meet, since another bound or the ring does not allow as much; empty when none is.
+std::optional<Error> never(const QpRequest& request, const Contract& contract) {
+  QpNumbers numbers;
+  for (const QpNumber& number : kQpNumbers) {
+    FieldFit& field = numbers.fields[number.place];
+    fit_alone(number, request, contract, field);
+    if (field.empty) return nothing_left(field, contract);
+  }
+  numbers.shape = shape_for(request, contract);
+  for (const Place place : {kSendWr, kRecvWr}) {
+    if (number_at(place).receives && request.srq) break;
+    const auto found = never_holds(numbers.ring_of(place), contract);
+    if (!found) continue;
+    const Domain& domain = contract.domain(found->field->field);
+    Error error;
+    error.kind = ErrorKind::limit;
+    error.field = name(found->field->field);
+    error.asked = found->field->want;
+    error.by = contract.provenance(found->joint->by);
+    error.by.set_by = SetBy::formula;
+    error.by.reason = found->arithmetic;
+    error.text = fmt::format(
+        "nothing can be passed: at least {} must be ({}), and the ring does not hold that ({}); "
+        "a rule of the two has to be mended or turned off",
+        domain.min, who(contract.provenance(domain.min_by)), who(contract.provenance(found->joint->by)));
+    return error;
+  }
+  return std::nullopt;
+}
+
 /// What stands beside a number in its ring: `max_send_sge 4 and max_inline_data 60`.
 std::string beside(const Ring& ring, const FieldFit& field, bool floors) {
   std::string text;
   for (const FieldFit* other : {&ring.depth, &ring.sges, ring.inline_data}) {
     if (other == nullptr || other == &field) continue;
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : " and ", name(other->field), floors ? other->floor : other->value);
+    const bool may_shrink = floors && other->policy != Policy::require;
+    text += fmt::format("{}{} {}", text.empty() ? "" : " and ", name(other->field),
+                        may_shrink ? other->floor : other->value);
   }
   return text;
 }
@@ -119,6 +151,7 @@ Error told(const QpRequest& request, Place place, QpNumbers& numbers, const Cont
 }  // namespace
 
 Error refused_number(const QpRequest& request, const Contract& contract, Place place) {
+  if (auto error = never(request, contract)) return *error;
   auto most = nearest(request, place, contract);
   if (!most) {
     if (const auto other = another(request, place, contract)) {
@@ -138,8 +171,11 @@ Error refused_number(const QpRequest& request, const Contract& contract, Place p
   fit_numbers(with(others, place, most.value_or(0)), contract, numbers);
   Error error = told(others, place, numbers, contract);
   error.allowed = most;
+  std::vector<AlsoShort> also;
   for (const QpNumber& number : kQpNumbers)
-    if (shrunk[number.place]) also_short(error, name(number.field), wish_at(others, number.place).want);
+    if (shrunk[number.place])
+      also.push_back({name(number.field), wish_at(request, number.place).want, wish_at(others, number.place).want});
+  also_short(error, also);
   return error;
 }
 

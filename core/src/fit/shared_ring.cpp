@@ -101,10 +101,12 @@ std::uint64_t most_of(Competitor competitor, std::uint64_t low, std::uint64_t hi
   });
 }
 
-/// The least that a field may be given: the least that its own domain takes (some devices refuse zero) stands above the
-/// caller's floor.
+/// The least that a field may be given: all of it where it is required, so that the others give way; else the caller's
+/// floor, or the least that its own domain takes (some devices refuse zero) where that is more.
 std::uint64_t floor_of(const FieldFit* field, const Contract& contract) noexcept {
-  return field ? std::min(field->value, std::max(field->floor, least_grant(contract.domain(field->field)))) : 0;
+  if (!field) return 0;
+  if (field->policy == Policy::require) return field->value;
+  return std::min(field->value, std::max(field->floor, least_grant(contract.domain(field->field))));
 }
 
 /// What is looked at to say why a competitor is not given more than it stands at: the depth's WQEs as they stand; one
@@ -197,6 +199,29 @@ Amounts as_it_stands(const Ring& ring) noexcept {
 std::optional<Competitor> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract) {
   if (contract.joints().empty() || holds(ring, as_it_stands(ring), contract)) return std::nullopt;
   return give_way_to_ring(ring, give_way, contract);
+}
+
+std::optional<NeverHolds> never_holds(const Ring& ring, const Contract& contract) {
+  Amounts least{};
+  for (const Competitor competitor : kCompetitors)
+    if (const FieldFit* field = field_of(ring, competitor))
+      least[index(competitor)] = least_grant(contract.domain(field->field));
+  if (contract.joints().empty() || fits(ring, least, contract)) return std::nullopt;
+  NeverHolds found;
+  for (const Competitor competitor : kCompetitors) {
+    if (least[index(competitor)] == 0) continue;
+    Amounts without = least;
+    without[index(competitor)] = 0;
+    if (!found.field || fits(ring, without, contract)) found.field = field_of(ring, competitor);
+    if (fits(ring, without, contract)) break;
+  }
+  if (!found.field) return std::nullopt;  // the ring takes no work request at all
+  std::uint64_t entries = 0;
+  const Amounts create = passed(ring, least, contract);
+  found.joint = tightest(ring, create, contract, entries);
+  found.arithmetic = found.joint->formula->explain(found.joint->params, ring.queue, shape_of(ring, create),
+                                                   create[index(Competitor::depth)]);
+  return found;
 }
 
 InTheWay in_the_way(const Ring& ring, const FieldFit& field, const Contract& contract) {

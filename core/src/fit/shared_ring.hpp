@@ -26,6 +26,15 @@ struct Ring {
 /// where a smaller one would do, else inline bytes, else SGEs.
 std::optional<Competitor> share(Ring& ring, const std::array<Competitor, 3>& give_way, const Contract& contract);
 
+/// The ring does not hold even the least that the fields' own domains take, whatever is asked for: the competitor whose
+/// minimum is too much for it, and the joint limit that says so.
+struct NeverHolds {
+  FieldFit* field = nullptr;
+  const Joint* joint = nullptr;
+  std::string arithmetic;
+};
+std::optional<NeverHolds> never_holds(const Ring& ring, const Contract& contract);
+
 /// The joint limit in the way of one more of a field of this ring, and its arithmetic: a depth is explained by the
 /// shape that it got; SGEs and inline bytes by what one more of them would cost with the fewest of the other, since
 /// that is how it is decided whether they give way. `joint` is null when nothing is in the way.

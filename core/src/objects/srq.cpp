@@ -122,6 +122,17 @@ Result<void> Srq::arm_limit(std::uint32_t limit) const {
                                        "time",
                                        on.name())));
   }
+  const Domain& domain = state_->contract->domain(Field::srq_limit);
+  if (limit != 0 && (limit < domain.min || limit > domain.max)) {
+    Error error;
+    error.kind = ErrorKind::limit;
+    error.field = name(Field::srq_limit);
+    error.asked = limit;
+    error.allowed = limit < domain.min ? domain.min : domain.max;
+    error.by = state_->contract->provenance(limit < domain.min ? domain.min_by : domain.max_by);
+    error.text = fmt::format("{} takes a limit from {} to {}", on.name(), domain.min, domain.max);
+    return Failure(std::move(error));
+  }
   if (limit > state_->grant.max_wr.granted) {
     Error error;
     error.kind = ErrorKind::limit;

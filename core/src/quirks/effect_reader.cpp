@@ -29,7 +29,6 @@ constexpr std::span<const std::string_view> limit_ops(Field field) {
     case Field::cqe:
     case Field::max_wr:
     case Field::max_sge:
-    case Field::mr_length:
       return all;
     case Field::max_rd_atomic:
     case Field::max_dest_rd_atomic:
@@ -39,6 +38,7 @@ constexpr std::span<const std::string_view> limit_ops(Field field) {
     case Field::min_rnr_timer:
     case Field::path_mtu_bytes:
     case Field::srq_limit:
+    case Field::mr_length:
       return all.first(3);
     default:
       return all.first(2);
@@ -176,6 +176,12 @@ const JointFormula* find_formula(const yaml::Node& key, const BackendRegistry& r
 }
 
 void read_joint(const yaml::Node& node, Rule& rule, const BackendRegistry& registry, Reporter& report) {
+  if (rule.summary.on != Object::qp) {
+    report.error(node.at, fmt::format("'joint' on {}: a formula bounds the rings of queue pairs alone, and would do "
+                                      "nothing here; allowed is 'on: qp'",
+                                      name(rule.summary.on)));
+    return;
+  }
   if (!node.is_map() || node.entries.size() != 1) {
     report.error(node.at,
                  fmt::format("found {} for 'joint'; allowed is one formula with its parameters", yaml::describe(node)));

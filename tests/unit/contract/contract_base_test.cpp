@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <utility>
 
 #include "contract/contract_builder.hpp"
@@ -110,12 +111,52 @@ TEST(ContractBase, BehavioursStartWithTheirFallback) {
   }
 }
 
-TEST(ContractBase, TheVerbsInterfaceItselfBoundsNumbers) {
+TEST(ContractBase, TheVerbsInterfaceItselfBoundsEveryNumber) {
+  struct Bound {
+    std::uint64_t min, max;
+    bool known;
+  };
+  // The types of infiniband/verbs.h, and the widths of the specification's fields; what has no row is a count of int.
+  const std::map<Field, Bound> expected{{Field::max_send_wr, {0, 0xffffffffU, false}},
+                                        {Field::max_recv_wr, {0, 0xffffffffU, false}},
+                                        {Field::max_send_sge, {0, 0xffffffffU, false}},
+                                        {Field::max_recv_sge, {0, 0xffffffffU, false}},
+                                        {Field::max_inline_data, {0, 0xffffffffU, false}},
+                                        {Field::max_rd_atomic, {0, 255, false}},
+                                        {Field::max_dest_rd_atomic, {0, 255, false}},
+                                        {Field::timeout, {0, 31, true}},
+                                        {Field::retry_cnt, {0, 7, true}},
+                                        {Field::rnr_retry, {0, 7, true}},
+                                        {Field::min_rnr_timer, {0, 31, true}},
+                                        {Field::path_mtu_bytes, {256, 4096, true}},
+                                        {Field::cqe, {1, 0x7fffffffU, false}},
+                                        {Field::cq_count, {0, 65535, false}},
+                                        {Field::cq_period, {0, 65535, false}},
+                                        {Field::max_wr, {1, 0xffffffffU, false}},
+                                        {Field::max_sge, {0, 0xffffffffU, false}},
+                                        {Field::srq_limit, {0, 0xffffffffU, false}},
+                                        {Field::mr_length, {0, Domain::kUnbounded, false}},
+                                        {Field::message_bytes, {0, 0xffffffffU, false}},
+                                        {Field::total_wr, {0, Domain::kUnbounded, false}}};
   const Contract contract = base(Caps{});
-  EXPECT_EQ(contract.domain(Field::cqe).max, 0x7fffffffU);
-  EXPECT_EQ(contract.domain(Field::cqe).min, 1U);
-  EXPECT_EQ(contract.domain(Field::timeout).max, 31U);
-  EXPECT_EQ(contract.domain(Field::retry_cnt).max, 7U);
+  for (const FieldInfo& field : all_fields()) {
+    const auto found = expected.find(field.field);
+    const Bound bound = found != expected.end() ? found->second : Bound{0, 0x7fffffffU, false};
+    const Domain& domain = contract.domain(field.field);
+    EXPECT_EQ(domain.min, bound.min) << field.name;
+    EXPECT_EQ(domain.max, bound.max) << field.name;
+    EXPECT_EQ(domain.known, bound.known) << field.name;
+    EXPECT_EQ(contract.provenance(domain.max_by).set_by, SetBy::build) << field.name;
+    EXPECT_FALSE(contract.provenance(domain.max_by).source.empty()) << field.name;
+  }
+}
+
+TEST(ContractBase, ADeviceWithoutSharedQueuesIsNotAskedForOneEntry) {
+  Caps caps;
+  caps.set(Cap::max_srq_wr, 0);
+  const Contract contract = base(caps);
+  EXPECT_EQ(contract.domain(Field::max_wr).max, 0U);
+  EXPECT_FALSE(contract.domain(Field::max_wr).empty());
 }
 
 TEST(ContractBase, ThePortBoundsMessagesAndMtu) {

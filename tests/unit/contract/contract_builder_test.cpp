@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "contract/contract_builder.hpp"
+#include "contract/interface_bounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -121,22 +122,61 @@ TEST(ContractBuilder, OfTwoRulesForOneFlagTheMoreSevereHolds) {
   EXPECT_TRUE(std::move(builder).build(0).is(Behaviour::noop_reset, Choice::spoils));
 }
 
-TEST(ContractBuilder, AnEmptyDomainBecomesItsLowerBound) {
-  ContractBuilder builder(DeviceId{}, e810_caps(), 1, true);
-  builder.at_least(Field::max_send_sge, 20, builder.add(rule("floor")));
-  const Contract contract = std::move(builder).build(0);
-  EXPECT_EQ(contract.domain(Field::max_send_sge).max, 20U);
+TEST(ContractBuilder, AnEmptyDomainStaysEmptyWhoeverSetItsEnds) {
+  struct Case {
+    const char* what;
+    void (*set)(ContractBuilder& builder);
+    bool beyond_declared;
+  };
+  const Case cases[] = {
+      {"a rule's minimum above the device's word",
+       [](ContractBuilder& b) { b.at_least(Field::max_send_sge, 20, b.add(rule("floor"))); }, true},
+      {"the same where the site forbids more than is declared",
+       [](ContractBuilder& b) { b.at_least(Field::max_send_sge, 20, b.add(rule("floor"))); }, false},
+      {"a rule's minimum above another's maximum",
+       [](ContractBuilder& b) {
+         b.at_most(Field::max_send_sge, 10, b.add(rule("ceiling")));
+         b.at_least(Field::max_send_sge, 11, b.add(rule("floor")));
+       },
+       true},
+      {"a minimum above a replaced bound",
+       [](ContractBuilder& b) {
+         b.replace_declared_max(Field::max_send_sge, 30, b.add(rule("ceiling")));
+         b.at_least(Field::max_send_sge, 31, b.add(rule("floor")));
+       },
+       true},
+      {"a minimum that is rounded above the maximum",
+       [](ContractBuilder& b) {
+         b.at_most(Field::max_send_sge, 12, b.add(rule("ceiling")));
+         b.at_least(Field::max_send_sge, 9, b.add(rule("floor")));
+         b.ask(Field::max_send_sge, AskKind::power_of_two, 0, b.add(rule("rounds")));
+       },
+       true},
+  };
+  for (const Case& each : cases) {
+    ContractBuilder builder(DeviceId{}, e810_caps(), 1, each.beyond_declared);
+    each.set(builder);
+    const Contract contract = std::move(builder).build(0);
+    const Domain& domain = contract.domain(Field::max_send_sge);
+    EXPECT_TRUE(domain.empty()) << each.what;
+    EXPECT_EQ(contract.provenance(domain.min_by).rule, "floor") << each.what;
+    EXPECT_NE(contract.provenance(domain.max_by).rule, "floor") << each.what;
+  }
 }
 
-TEST(ContractBuilder, ALeastAboveWhatARuleAllowsGainsNothing) {
-  ContractBuilder builder(DeviceId{}, e810_caps(), 1, true);
-  builder.at_most(Field::max_inline_data, 101, builder.add(rule("ceiling")));
-  builder.at_least(Field::max_inline_data, 200, builder.add(rule("floor")));
-  const Contract contract = std::move(builder).build(0);
-  const Domain& domain = contract.domain(Field::max_inline_data);
-  EXPECT_EQ(domain.max, 101U);
-  EXPECT_EQ(domain.min, 101U);
-  EXPECT_EQ(contract.provenance(domain.min_by).rule, "ceiling");
+TEST(ContractBuilder, WhatTheVerbsInterfaceCarriesIsNeverReplaced) {
+  for (const FieldInfo& field : all_fields()) {
+    ContractBuilder builder(DeviceId{}, e810_caps(), 1, true);
+    builder.replace_declared_max(field.field, Domain::kUnbounded, builder.add(rule("anything-goes")));
+    const Contract contract = std::move(builder).build(0);
+    const Domain& domain = contract.domain(field.field);
+    const InterfaceBound& bound = interface_bound(field.field);
+    EXPECT_EQ(domain.max, bound.max) << field.name;
+    EXPECT_TRUE(domain.known) << field.name;
+    if (bound.max == Domain::kUnbounded) continue;
+    EXPECT_EQ(contract.provenance(domain.max_by).set_by, SetBy::build) << field.name;
+    EXPECT_EQ(contract.provenance(domain.max_by).source, bound.source) << field.name;
+  }
 }
 
 RC_GTEST_PROP(ContractBuilderProperty, TheOrderOfRulesDoesNotMatter, ()) {

@@ -166,6 +166,56 @@ TEST(FitSrq, ALimitAboveTheDepthThatIsAskedForContradictsItself) {
   EXPECT_EQ(refused.error().allowed, 100U);
 }
 
+TEST(FitSrq, TheLimitHasBoundsOfItsOwn) {
+  Caps caps;
+  caps.set(Cap::max_srq_wr, 1000);
+  const Contract contract = contracts::Made(caps).at_least(Field::srq_limit, 16).at_most(Field::srq_limit, 100).build();
+  struct Case {
+    std::uint32_t depth, limit;
+    Policy policy;
+    std::optional<std::uint32_t> granted;
+    std::string rule{};
+  };
+  const Case cases[] = {{500, 0, Policy::require, 0},
+                        {500, 16, Policy::require, 16},
+                        {500, 100, Policy::require, 100},
+                        {500, 7, Policy::prefer, 16, "srq_limit-min"},
+                        {500, 300, Policy::prefer, 100, "srq_limit-max"},
+                        {500, 300, Policy::require, std::nullopt, "srq_limit-max"},
+                        {15, 7, Policy::prefer, std::nullopt, "srq_limit-min"},
+                        {16, 7, Policy::prefer, 16, "srq_limit-min"}};
+  for (const Case& each : cases) {
+    SrqRequest request{.max_wr = {each.depth}, .srq_limit = each.limit, .policy = each.policy};
+    const auto grant = fit(request, contract);
+    ASSERT_EQ(grant.has_value(), each.granted.has_value()) << each.depth << " " << each.limit;
+    if (!grant) {
+      EXPECT_EQ(grant.error().field, "srq_limit");
+      EXPECT_EQ(grant.error().by.rule, each.rule);
+      continue;
+    }
+    EXPECT_EQ(grant->srq_limit.granted, *each.granted) << each.depth << " " << each.limit;
+    EXPECT_EQ(grant->srq_limit.passed, *each.granted);
+    ASSERT_EQ(grant->adjustments.size(), *each.granted == each.limit ? 0U : 1U);
+    if (grant->adjustments.empty()) continue;
+    EXPECT_EQ(grant->adjustments[0].by.rule, each.rule);
+  }
+}
+
+TEST(FitQp, OneThatIsLargerThanTheBudgetOfAllIsRefused) {
+  const Contract contract = contracts::Made(Caps{}).at_most(Field::total_wr, 100).build();
+  EXPECT_TRUE(fit(requests::rc(60, 40, 1, 1, 0), contract).has_value());
+  const auto refused = fit(requests::rc(60, 41, 1, 1, 0), contract);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+  EXPECT_EQ(refused.error().field, "total_wr");
+  EXPECT_EQ(refused.error().asked, 101U);
+  EXPECT_EQ(refused.error().allowed, 100U);
+  EXPECT_EQ(refused.error().by.rule, "total_wr-max");
+  QpRequest shared = requests::rc(60, 1, 1, 1, 0);
+  shared.srq = true;
+  EXPECT_TRUE(fit(shared, contract).has_value()) << "receives of a shared queue are not this queue pair's";
+}
+
 TEST(FitMr, ALengthOfNothingIsRefusedByName) {
   // hns returns null without an errno there (hns_roce_u_verbs.c hns_roce_u_reg_mr).
   MrRequest request;
@@ -183,6 +233,23 @@ TEST(FitMr, ALengthBeyondTheDeviceShowsBothNumbers) {
   EXPECT_EQ(refused.error().kind, ErrorKind::limit);
   EXPECT_EQ(refused.error().asked, request.length);
   EXPECT_EQ(refused.error().allowed, std::uint64_t{1} << 45U);
+}
+
+TEST(FitMr, ALengthBelowTheLeastIsRefusedWithTheLeast) {
+  const Contract contract = contracts::Made(Caps{}).at_least(Field::mr_length, 4096).build();
+  MrRequest request;
+  request.length = 4095;
+  for (const Policy policy : {Policy::require, Policy::prefer, Policy::allow}) {
+    request.policy = policy;
+    const auto refused = fit(request, contract);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+    EXPECT_EQ(refused.error().field, "mr_length");
+    EXPECT_EQ(refused.error().allowed, 4096U);
+    EXPECT_EQ(refused.error().by.rule, "mr_length-min");
+  }
+  request.length = 4096;
+  EXPECT_TRUE(fit(request, contract).has_value());
 }
 
 TEST(FitMr, RemoteWritesNeedLocalOnes) {

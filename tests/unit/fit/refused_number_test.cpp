@@ -2,10 +2,12 @@
 // What a refusal says would have been allowed is granted when it is asked for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <infiniband/verbs.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -86,6 +88,16 @@ QpRequest again(QpRequest request, const Error& refused) {
   return request;
 }
 
+/// What the text says that other fields must be.
+std::vector<std::pair<std::string, std::uint64_t>> others_of(const Error& refused) {
+  static const std::regex must(R"((\w+) must (?:shrink|rise) to (\d+))");
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  for (auto at = std::sregex_iterator(refused.text.begin(), refused.text.end(), must); at != std::sregex_iterator();
+       ++at)
+    found.emplace_back((*at)[1], std::stoull((*at)[2]));
+  return found;
+}
+
 RC_GTEST_PROP(RefusedNumber, WhatIsAllowedIsGrantedWhenItIsAskedFor, ()) {
   const Contract& contract = any_contract();
   const QpRequest request = draw_request();
@@ -94,12 +106,12 @@ RC_GTEST_PROP(RefusedNumber, WhatIsAllowedIsGrantedWhenItIsAskedFor, ()) {
   const Error& refused = fitted.error();
   RC_ASSERT(!refused.field.empty());
   RC_ASSERT(refused.asked.has_value());
+  RC_LOG() << to_string(refused) << '\n';
   if (!refused.allowed) {
-    RC_ASSERT(refused.text.find("must shrink to") != std::string::npos);
+    RC_ASSERT(!others_of(refused).empty());
     return;
   }
   const auto granted = fit(again(request, refused), contract);
-  RC_LOG() << to_string(refused) << '\n';
   if (!granted) RC_LOG() << to_string(granted.error()) << '\n';
   RC_ASSERT(granted.has_value());
   for (const FieldGrant& field : granted->grant.fields) {
@@ -118,29 +130,121 @@ RC_GTEST_PROP(RefusedNumber, OneMoreThanWhatIsAllowedIsRefused, ()) {
   RC_ASSERT(!granted.has_value());
 }
 
-RC_GTEST_PROP(RefusedNumber, TheSameHoldsForQueuesWithoutARing, ()) {
-  const Contract& contract = any_contract();
-  CqRequest cq;
-  cq.cqe = draw_wish(24);
-  if (const auto fitted = fit(cq, contract); !fitted && fitted.error().kind != ErrorKind::unsupported) {
-    cq.cqe = {.want = static_cast<std::uint32_t>(fitted.error().allowed.value()), .policy = cq.cqe.policy};
-    cq.cqe.at_least = cq.cqe.want;
-    RC_ASSERT(fit(cq, contract).has_value());
-  }
-  SrqRequest srq;
-  srq.max_wr = draw_wish(20);
-  srq.max_sge = draw_wish(6);
-  const auto fitted = fit(srq, contract);
+/// The same as it would be asked again.
+Wish again(Wish wish, std::uint64_t number) {
+  wish.want = static_cast<std::uint32_t>(number);
+  wish.at_least = wish.want;
+  return wish;
+}
+
+/// A refused request, its field set to what is allowed and nothing else changed, is granted; where no number does
+/// alone, the others are named, and with all of them as the text says it is.
+template <class Request, class Set>
+void allowed_is_granted(Request request, const Contract& contract, Set set) {
+  const auto fitted = fit(request, contract);
   if (fitted || fitted.error().kind == ErrorKind::unsupported) return;
   const Error& refused = fitted.error();
-  if (!refused.allowed) {
-    RC_ASSERT(refused.text.find("must shrink to") != std::string::npos);
-    return;
+  RC_LOG() << to_string(refused) << '\n';
+  const auto others = others_of(refused);
+  RC_ASSERT(refused.allowed.has_value() == others.empty());
+  if (refused.allowed) set(request, refused.field, *refused.allowed);
+  for (const auto& [field, number] : others) {
+    RC_ASSERT(field != refused.field);
+    set(request, field, number);
   }
-  Wish& wish = refused.field == "max_wr" ? srq.max_wr : srq.max_sge;
-  wish.want = static_cast<std::uint32_t>(*refused.allowed);
-  wish.at_least = wish.want;
-  RC_ASSERT(fit(srq, contract).has_value());
+  const auto granted = fit(request, contract);
+  if (!granted) RC_LOG() << to_string(granted.error()) << '\n';
+  if (refused.allowed)
+    RC_ASSERT(granted.has_value());
+  else
+    RC_ASSERT(granted.has_value() || (granted.error().field == refused.field && granted.error().allowed));
+}
+
+const Contract& any_contract_with_queues() {
+  static const std::vector<Contract> all = [] {
+    std::vector<Contract> made = contracts_of_all();
+    Caps caps;
+    caps.set(Cap::max_cqe, 3000);
+    caps.set(Cap::max_srq_wr, 3000);
+    caps.set(Cap::max_srq_sge, 20);
+    caps.set(Cap::max_mr_size, 1U << 20U);
+    caps.set(Cap::num_comp_vectors, 4);
+    made.push_back(contracts::Made(caps)
+                       .asks(Field::max_wr, AskKind::power_of_two, 0)
+                       .reserves(Field::max_wr, 5)
+                       .at_least(Field::max_wr, 8)
+                       .at_least(Field::max_sge, 2)
+                       .at_least(Field::srq_limit, 16)
+                       .at_most(Field::srq_limit, 600)
+                       .asks(Field::cqe, AskKind::plus, 3)
+                       .at_least(Field::cqe, 4)
+                       .at_least(Field::mr_length, 4096)
+                       .build());
+    return made;
+  }();
+  return all[*rc::gen::inRange<std::size_t>(0, all.size())];
+}
+
+Policy any_policy() {
+  return *rc::gen::elementOf(std::array<Policy, 3>{Policy::require, Policy::prefer, Policy::allow});
+}
+
+RC_GTEST_PROP(RefusedNumber, TheSameHoldsForACompletionQueue, ()) {
+  CqRequest request;
+  request.cqe = draw_wish(24);
+  request.comp_vector = *rc::gen::inRange(0U, 12U);
+  request.policy = any_policy();
+  allowed_is_granted(request, any_contract_with_queues(),
+                     [](CqRequest& asked, std::string_view field, std::uint64_t number) {
+                       if (field == "comp_vector")
+                         asked.comp_vector = static_cast<std::uint32_t>(number);
+                       else
+                         asked.cqe = again(asked.cqe, number);
+                     });
+}
+
+RC_GTEST_PROP(RefusedNumber, TheSameHoldsForASharedReceiveQueue, ()) {
+  SrqRequest request;
+  request.max_wr = draw_wish(*rc::gen::elementOf(std::array<std::uint32_t, 2>{12, 20}));
+  request.max_sge = draw_wish(6);
+  request.srq_limit = draw_wish(12).want;
+  request.policy = any_policy();
+  allowed_is_granted(request, any_contract_with_queues(),
+                     [](SrqRequest& asked, std::string_view field, std::uint64_t number) {
+                       if (field == "srq_limit")
+                         asked.srq_limit = static_cast<std::uint32_t>(number);
+                       else
+                         (field == "max_wr" ? asked.max_wr : asked.max_sge) =
+                             again(field == "max_wr" ? asked.max_wr : asked.max_sge, number);
+                     });
+}
+
+RC_GTEST_PROP(RefusedNumber, TheSameHoldsForARegion, ()) {
+  MrRequest request;
+  request.length = *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << *rc::gen::inRange(1U, 63U));
+  request.access = *rc::gen::inRange(0U, 1U << 10U) | IBV_ACCESS_LOCAL_WRITE;
+  request.policy = any_policy();
+  allowed_is_granted(request, any_contract_with_queues(),
+                     [](MrRequest& asked, std::string_view field, std::uint64_t number) {
+                       RC_ASSERT(field == "mr_length");
+                       asked.length = number;
+                     });
+}
+
+TEST(RefusedNumber, OfASharedReceiveQueueNamesTheLimitThatWouldBeRefusedNext) {
+  SrqRequest request;
+  request.max_wr.want = 16;
+  request.max_sge = {.want = 64, .at_least = 40};
+  request.srq_limit = 20;
+  const auto refused = fit(request, shipped::contract("connectx5"));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().field, "max_sge");
+  EXPECT_EQ(refused.error().allowed, std::nullopt);
+  EXPECT_THAT(refused.error().text,
+              AllOf(HasSubstr("at most 31 can be granted"), HasSubstr("srq_limit must shrink to 16")));
+  request.max_sge = {.want = 31, .at_least = 31};
+  request.srq_limit = 16;
+  EXPECT_TRUE(fit(request, shipped::contract("connectx5")).has_value());
 }
 
 TEST(RefusedNumber, ADepthAboveItsOwnDomainIsToldWhatTheRingLeavesOfIt) {
