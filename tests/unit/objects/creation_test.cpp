@@ -143,6 +143,26 @@ TEST_F(Creation, AnSrqHoldsWhatWasAskedAndItsLimitIsChecked) {
   EXPECT_EQ(beyond.error().allowed, 128U);
 }
 
+TEST_F(Creation, AnSrqLimitOutsideItsOwnBoundsReachesNoDriver) {
+  const Device device = open([](ContractBuilder& rules) {
+    rules.at_least(Field::srq_limit, 8, 0);
+    rules.at_most(Field::srq_limit, 64, 0);
+  });
+  const Pd pd = pd_of(device);
+  const auto srq = Srq::create(pd, SrqRequest{Wish{128}, Wish{4}});
+  ASSERT_TRUE(srq) << to_string(srq.error());
+  for (const std::uint32_t within : {0U, 8U, 64U}) EXPECT_TRUE(srq->arm_limit(within)) << within;
+  const unsigned calls = host->count("modify_srq");
+  for (const auto& [limit, allowed] : {std::pair{7U, 8U}, {65U, 64U}, {129U, 64U}}) {
+    const auto refused = srq->arm_limit(limit);
+    ASSERT_FALSE(refused) << limit;
+    EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+    EXPECT_EQ(refused.error().field, "srq_limit");
+    EXPECT_EQ(refused.error().allowed, allowed) << limit;
+  }
+  EXPECT_EQ(host->count("modify_srq"), calls);
+}
+
 // Whoever reads it at night has an SRQ that works, and must not think that it is gone.
 TEST_F(Creation, AQueryThatTheDriverLacksSaysWhatToReadInstead) {
   const Device device = open();
