@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "commands.hpp"
@@ -11,6 +12,7 @@
 #include "conform_peer.hpp"
 #include "conform_print.hpp"
 #include "exit_code.hpp"
+#include "number_options.hpp"
 #include "report/file.hpp"
 #include "runner/bundle.hpp"
 #include "runner/prove_quirks.hpp"
@@ -197,29 +199,31 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--peer-device", options->ground.peer_device, "The device there; left out: the only one");
   command->add_option("--peer-run", options->peer_run)->group("");
   command->add_option("-i,--port", options->ground.port, "Port, from 1")
-      ->check(CLI::Range(1U, 255U))
+      ->check(whole_number(1, 255))
       ->capture_default_str();
   command->add_option("--case", options->run.choice.globs, "Only cases whose id matches (* is any text); repeatable")
       ->allow_extra_args(false);
   command->add_option("--sample", options->run.choice.sample, "Only so many of those cases, drawn by --seed; 0: all")
-      ->check(CLI::Range(std::size_t{0}, std::size_t{1000000}))
+      ->check(whole_number(0, 1000000))
       ->capture_default_str();
   command->add_flag("--list", options->list, "Print the cases and run none");
   command->add_flag("-j,--json", options->json, "With --list: one JSON document");
   command->add_option("--report", options->report, "Folder for run.json, cases.jsonl, junit.xml and index.html");
   command->add_option("--jobs", options->run.jobs, "Workers at a time")
-      ->check(CLI::Range(1U, 64U))
+      ->check(whole_number(1, 64))
       ->capture_default_str();
   command->add_option("--timeout", options->run.seconds, "Seconds that a case may take")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(fraction(0.1, 3600))
       ->capture_default_str();
   command->add_option("--seed", options->ground.seed, "Seed of what a case chooses at random, and of --sample")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   command->add_option("--repeat", options->run.repeat, "Runs of each case; one that differs is flaky")
-      ->check(CLI::Range(1U, 1000U))
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
   command->add_flag("--shared-ok", options->run.shared, "Others use the device: run nothing that could disturb them");
   command->add_option("--blocked-budget", options->run.blocked_budget, "Blocked cases that don't make the run red")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->capture_default_str();
   command->add_option("--substrate", options->substrate, "What stands below the device, where it can't be seen")
       ->check(CLI::IsMember({"hardware", "kernel-driver", "vendor-driver"}));

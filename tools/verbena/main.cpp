@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "nearest.hpp"
+#include "number_options.hpp"
 #include "numbers.hpp"
 #include "verbena/version.h"
 
@@ -25,7 +26,7 @@ std::shared_ptr<Options> add_target_options(CLI::App& command) {
   command.add_option("--nic", options->nics, "A model by name, NAME@VARIANT, or a model file; repeatable, comma list")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("-i,--port", options->port, "Port, from 1")->check(CLI::Range(1U, 255U))->capture_default_str();
+  command.add_option("-i,--port", options->port, "Port, from 1")->check(whole_number(1, 255))->capture_default_str();
   command.add_flag("-j,--json", options->json, "Print one JSON document");
   return options;
 }

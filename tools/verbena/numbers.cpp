@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace cli {
@@ -22,19 +23,39 @@ verbena::Error bad_argument(std::string_view field, std::string text) {
   return error;
 }
 
-Result<std::uint64_t> read_number(std::string_view field, std::string_view text, std::uint64_t max) {
-  if (text.empty()) return Failure(bad_argument(field, fmt::format("a number from 0 to {} is missing", max)));
-  if (text.front() == '-') {
-    return Failure(bad_argument(field, fmt::format("'{}' is negative; a number from 0 to {} is wanted", text, max)));
-  }
+Result<std::uint64_t> read_number(std::string_view field, std::string_view text, std::uint64_t max, std::uint64_t min) {
+  const auto wanted = [&](std::string_view is) {
+    return Failure(
+        bad_argument(field, fmt::format("'{}' is {}; a number from {} to {} is wanted", text, is, min, max)));
+  };
+  if (text.empty()) return Failure(bad_argument(field, fmt::format("a number from {} to {} is missing", min, max)));
+  if (text.front() == '-') return wanted("negative");
   std::uint64_t value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = end == text.data() + text.size();
   if (fault == std::errc::invalid_argument || (!whole && fault == std::errc())) {
-    return Failure(bad_argument(field, fmt::format("'{}' is not a number; one from 0 to {} is wanted", text, max)));
+    return Failure(
+        bad_argument(field, fmt::format("'{}' is not a number; one from {} to {} is wanted", text, min, max)));
   }
-  if (fault == std::errc::result_out_of_range || value > max) {
-    return Failure(bad_argument(field, fmt::format("'{}' is too large; a number from 0 to {} is wanted", text, max)));
+  if (text.size() > 1 && text.front() == '0') {
+    return Failure(
+        bad_argument(field, fmt::format("'{}' begins with 0, which elsewhere means octal; write it without", text)));
+  }
+  if (fault == std::errc::result_out_of_range || value > max) return wanted("too large");
+  if (value < min) return wanted("too small");
+  return value;
+}
+
+Result<double> read_fraction(std::string_view field, std::string_view text, double min, double max) {
+  double value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (fault != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return Failure(
+        bad_argument(field, fmt::format("'{}' is not a number; one from {} to {} is wanted", text, min, max)));
+  }
+  if (value < min || value > max) {
+    return Failure(bad_argument(field, fmt::format("'{}' is {}; a number from {} to {} is wanted", text,
+                                                   value < min ? "too small" : "too large", min, max)));
   }
   return value;
 }

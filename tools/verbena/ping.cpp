@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "explain_steps.hpp"
+#include "number_options.hpp"
 #include "ping_operations.hpp"
 #include "verbena/connect.hpp"
 
@@ -177,12 +178,13 @@ void add_ping(CLI::App& app, Run& run) {
   auto options = add_target_options(*command);
   auto words = std::make_shared<PingWords>();
   command->add_option("-x,--gid-index", options->gid_index,
-                      "GID index on both ends; without it a fitting one is found");
+                      "GID index on both ends; without it a fitting one is found")
+      ->check(whole_number(0, 255));
   command->add_option("-s,--size", words->bytes, "Bytes that each operation moves")
-      ->check(CLI::Range(8U, 1U << 30))
+      ->check(whole_number(8, 1U << 30))
       ->capture_default_str();
   command->add_option("--deadline-ms", words->deadline_ms, "What connecting and all operations may take, each")
-      ->check(CLI::Range(1U, 3600000U))
+      ->check(whole_number(1, 3600000))
       ->capture_default_str();
   command->footer("Example: verbena ping -d rxe0 -d rxe1\nWithout a device: the first two that can be opened.");
   command->callback([options, words, &run] {

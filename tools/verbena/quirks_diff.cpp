@@ -7,6 +7,7 @@
 
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "number_options.hpp"
 #include "numbers.hpp"
 #include "quirks.hpp"
 #include "table.hpp"
@@ -206,7 +207,7 @@ void add_quirks_diff(CLI::App& quirks, Run& run) {
   command->add_option("--nic", options->nics, "A model; without one, every model and variant of this build")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("-i,--port", options->port, "Port, from 1")->check(CLI::Range(1U, 255U))->capture_default_str();
+  command->add_option("-i,--port", options->port, "Port, from 1")->check(whole_number(1, 255))->capture_default_str();
   command->add_flag("--alone", words->alone, "OLD and NEW stand in place of the built-in tables, not over them");
   command->add_flag("-j,--json", options->json, "Print one JSON document");
   command->footer("Example: verbena quirks diff builtin /etc/verbena/quirks.d --nic e810-roce");
