@@ -24,7 +24,7 @@ void nic_disassociate_ucontext(struct ib_ucontext* context) {}
 // A mapping is memory of its own: doorbells fall into it, and a queue that the kernel driver would provide is empty in
 // it. Forks share it, the last one to unmap frees it.
 struct mapping {
-  void* memory;
+  void* memory; /* NULL: the device's clock */
   refcount_t users;
 };
 
@@ -50,11 +50,15 @@ int nic_mmap(struct ib_ucontext* context, struct vm_area_struct* area) {
   int error = -ENOMEM;
 
   if (!mapping) goto out;
-  mapping->memory = vmalloc_user(size);
-  if (!mapping->memory) goto no_memory;
   refcount_set(&mapping->users, 1);
-  if (nic->vendor->fill_mapping) nic->vendor->fill_mapping(nic, offset, mapping->memory);
-  error = remap_vmalloc_range(area, mapping->memory, 0);
+  if (nic->clock && offset == nic->vendor->clock_page) {
+    error = remap_vmalloc_range(area, nic->clock, 0);
+  } else {
+    mapping->memory = vmalloc_user(size);
+    if (!mapping->memory) goto no_memory;
+    if (nic->vendor->fill_mapping) nic->vendor->fill_mapping(nic, offset, mapping->memory);
+    error = remap_vmalloc_range(area, mapping->memory, 0);
+  }
   if (error) goto not_mapped;
   area->vm_private_data = mapping;
   area->vm_ops = &mapping_ops;

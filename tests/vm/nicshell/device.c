@@ -216,3 +216,8 @@ const struct ib_device_ops nic_base_ops = {
     INIT_RDMA_OBJ_SIZE(ib_ucontext, nic_context, ib),
     INIT_RDMA_OBJ_SIZE(ib_xrcd, nic_xrcd, ib),
 };
+
+const struct ib_device_ops nic_xrc_ops = {
+    .alloc_xrcd = nic_alloc_xrcd,
+    .dealloc_xrcd = nic_dealloc_xrcd,
+};

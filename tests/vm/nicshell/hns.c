@@ -16,6 +16,9 @@
 #define HW_PAGE_SHIFT 12     // HNS_HW_PAGE_SHIFT
 #define MAX_PERIOD_HIP08 65  // HNS_ROCE_MAX_CQ_PERIOD_HIP08
 #define QP_FLAGS (HNS_ROCE_QP_CAP_RQ_RECORD_DB | HNS_ROCE_QP_CAP_SQ_RECORD_DB)
+#define TIMEOUT_TAKEN BIT_ULL(32)  // the shell's own, beside QP_FLAGS: the context holds a timeout
+#define TIMEOUT_OFFSET_HIP08 10    // HNS_ROCE_V2_QP_ACK_TIMEOUT_OFS_HIP08
+#define RNR_TIMER_HIP08 1          // HNS_ROCE_RNR_TIMER_10NS
 
 static bool is_hip09(const struct nic* nic) {
   return nic->model->pci_revision.value >= REVISION_HIP09;
@@ -235,14 +238,42 @@ static int modify_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr
     return REFUSE(verdict, -EINVAL, "modify_qp_init_to_rtr");
   if (qp->state == IB_QPS_RTR && next == IB_QPS_RTS && (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)))
     return REFUSE(verdict, -EINVAL, "modify_qp_rtr_to_rts");
-  // HIP08: check_qp_timeout_cfg_range drops a timeout above 20 and says so to the kernel log alone;
-  // hns_roce_v2_set_opt_fields takes code 1 for whatever RNR timer
-  if (!is_hip09(nic)) {
-    if ((mask & IB_QP_TIMEOUT) && attr->timeout > 20) attr->timeout = qp->attr.timeout;
-    if (mask & IB_QP_MIN_RNR_TIMER) attr->min_rnr_timer = 1;
+  // check_qp_timeout_cfg_range drops a timeout that is too long and says so to the kernel log alone
+  if (mask & IB_QP_TIMEOUT) {
+    if (attr->timeout > (is_hip09(nic) ? 31 : 20))
+      attr->timeout = qp->attr.timeout;
+    else
+      qp->flags |= TIMEOUT_TAKEN;
   }
+  // hns_roce_v2_set_opt_fields takes code 1 for whatever RNR timer
+  if ((mask & IB_QP_MIN_RNR_TIMER) && !is_hip09(nic)) attr->min_rnr_timer = RNR_TIMER_HIP08;
+  if (next == IB_QPS_RESET) qp->flags &= ~TIMEOUT_TAKEN;
   qp->state = next;
   return udata && udata->outlen ? nic_answer(udata, &answer, sizeof(answer)) : 0;
+}
+
+// hns_roce_v2_query_qp: read back from the device's context, whose fields are as wide as they are
+static void query_qp(const struct nic* nic, const struct nic_qp* qp, struct ib_qp_attr* attr) {
+  if (qp->state == IB_QPS_RESET) return;
+  attr->path_mig_state = IB_MIG_ARMED;
+  attr->pkey_index = 0;
+  if (qp->ib.qp_type == IB_QPT_UD) {
+    memset(&attr->ah_attr, 0, sizeof(attr->ah_attr));
+  } else {
+    attr->qkey = 0;
+    attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+    rdma_ah_set_port_num(&attr->ah_attr, attr->port_num);
+    rdma_ah_set_ah_flags(&attr->ah_attr, IB_AH_GRH);
+  }
+  // set_access_flags
+  if (!attr->max_dest_rd_atomic) attr->qp_access_flags &= IB_ACCESS_REMOTE_WRITE;
+  attr->qp_access_flags &= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC;
+  attr->max_rd_atomic = roundup_pow_of_two(max_t(u32, attr->max_rd_atomic, 1));
+  attr->max_dest_rd_atomic = roundup_pow_of_two(max_t(u32, attr->max_dest_rd_atomic, 1));
+  attr->retry_cnt &= 7;
+  attr->rnr_retry &= 7;
+  attr->min_rnr_timer &= 31;
+  if (!is_hip09(nic) && !(qp->flags & TIMEOUT_TAKEN)) attr->timeout = -TIMEOUT_OFFSET_HIP08;  // get_qp_timeout_attr
 }
 
 static int create_ah(struct nic* nic, struct nic_ah* ah, struct ib_udata* udata, struct verdict* verdict) {
@@ -257,11 +288,9 @@ static const struct ib_device_ops ops = {
     .driver_id = RDMA_DRIVER_HNS,
     .uverbs_abi_ver = 1,
     .uverbs_no_driver_id_binding = 1,
-    .alloc_xrcd = nic_alloc_xrcd,
     .create_ah = nic_create_user_ah,
     .create_srq = nic_create_srq,
     .create_user_ah = nic_create_user_ah,
-    .dealloc_xrcd = nic_dealloc_xrcd,
     .destroy_ah = nic_destroy_ah,
     .destroy_srq = nic_destroy_srq,
     .modify_cq = nic_modify_cq,
@@ -275,6 +304,7 @@ const struct nic_vendor nic_hns = {
     .driver = "hns",
     .parent_driver = "hns3",
     .ops = &ops,
+    .xrc_ops = &nic_xrc_ops,  // hns_roce_register_device
     .exhausted = {-ENOMEM, "alloc_qpn and its like"},
     .alloc_context = alloc_context,
     .alloc_pd = alloc_pd,
@@ -284,5 +314,6 @@ const struct nic_vendor nic_hns = {
     .modify_srq = modify_srq,
     .create_qp = create_qp,
     .modify_qp = modify_qp,
+    .query_qp = query_qp,
     .create_ah = create_ah,
 };

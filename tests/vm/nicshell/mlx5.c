@@ -110,7 +110,8 @@ static int alloc_context(struct nic* nic, struct nic_context* context, struct ib
   answer.num_uars_per_page = 1;
   answer.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
   if (nic->model->link_layer == NIC_ETHERNET) answer.eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
-  answer.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
+  answer.comp_mask =
+      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
   answer.response_length = min(udata->outlen, sizeof(answer));
   return nic_answer(udata, &answer, sizeof(answer));
 }
@@ -294,6 +295,10 @@ static int modify_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr
   if ((mask & IB_QP_PATH_MTU) && (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
     return REFUSE(verdict, -EINVAL, "__mlx5_ib_modify_qp (path_mtu)");
   if (!has_command(now, next)) return REFUSE(verdict, -EINVAL, "__mlx5_ib_modify_qp (optab)");
+  // Firmware's part: a command names the state that it leads from, and another is "bad QP state" (cmd_status_to_err of
+  // net/ethernet/mellanox/mlx5/core/cmd.c)
+  if (now != qp->state && next != IB_QPS_RESET && next != IB_QPS_ERR)
+    return REFUSE(verdict, -EINVAL, "firmware (MLX5_CMD_STAT_BAD_QP_STATE_ERR)");
   // kept as a power of two, and shown so
   if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
     attr->max_rd_atomic = roundup_pow_of_two(attr->max_rd_atomic);
@@ -301,6 +306,31 @@ static int modify_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr
     attr->max_dest_rd_atomic = roundup_pow_of_two(attr->max_dest_rd_atomic);
   qp->state = next;
   return 0;
+}
+
+// mlx5_ib_query_qp, to_rdma_ah_attr: read back from firmware's context, whose fields are as wide as they are
+static void query_qp(const struct nic* nic, const struct nic_qp* qp, struct ib_qp_attr* attr) {
+  struct rdma_ah_attr* path = &attr->ah_attr;
+
+  attr->max_rd_atomic = max_t(u8, attr->max_rd_atomic, 1);
+  // set_qpc_atomic_flags
+  if (!attr->max_dest_rd_atomic) attr->qp_access_flags &= IB_ACCESS_REMOTE_WRITE;
+  attr->qp_access_flags &= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC;
+  attr->max_dest_rd_atomic = max_t(u8, attr->max_dest_rd_atomic, 1);
+  attr->retry_cnt &= 7;
+  attr->rnr_retry &= 7;
+  attr->min_rnr_timer &= 31;
+  attr->timeout &= 31;
+  if (qp->ib.qp_type == IB_QPT_UD && qp->state != IB_QPS_RESET) attr->path_mtu = IB_MTU_4096;
+  if (qp->ib.qp_type == IB_QPT_UD || !attr->port_num) {
+    memset(path, 0, sizeof(*path));
+    return;
+  }
+  path->type = rdma_ah_find_type(qp->ib.device, attr->port_num);
+  rdma_ah_set_port_num(path, attr->port_num);
+  if (path->type != RDMA_AH_ATTR_TYPE_ROCE) return;
+  rdma_ah_set_ah_flags(path, IB_AH_GRH);
+  rdma_ah_set_sl(path, 0);  // it is in eth_prio, which isn't read
 }
 
 static int create_ah(struct nic* nic, struct nic_ah* ah, struct ib_udata* udata, struct verdict* verdict) {
@@ -316,13 +346,11 @@ static const struct ib_device_ops ops = {
     .driver_id = RDMA_DRIVER_MLX5,
     .uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
     .alloc_mw = nic_alloc_mw,
-    .alloc_xrcd = nic_alloc_xrcd,
     .attach_mcast = nic_attach_mcast,
     .create_ah = nic_create_user_ah,
     .create_srq = nic_create_srq,
     .create_user_ah = nic_create_user_ah,
     .dealloc_mw = nic_dealloc_mw,
-    .dealloc_xrcd = nic_dealloc_xrcd,
     .destroy_ah = nic_destroy_ah,
     .destroy_srq = nic_destroy_srq,
     .detach_mcast = nic_attach_mcast,
@@ -330,6 +358,7 @@ static const struct ib_device_ops ops = {
     .modify_srq = nic_modify_srq,
     .query_ah = nic_query_ah,
     .query_srq = nic_query_srq,
+    .reg_user_mr_dmabuf = nic_reg_user_mr_dmabuf,
     .rereg_user_mr = nic_rereg_user_mr,
     .resize_cq = nic_resize_cq,
 };
@@ -338,11 +367,13 @@ const struct nic_vendor nic_mlx5 = {
     .driver = "mlx5",
     .parent_driver = "mlx5_core",
     .ops = &ops,
+    .xrc_ops = &nic_xrc_ops,  // mlx5_ib_stage_caps_init
     .objects = nic_mlx5_objects,
     .exhausted = {-ENOMEM, NULL},  // firmware's refusal, whose errno no source gives
     .fallback = fallback,
     .query_device = query_device,
     .alloc_context = alloc_context,
+    .clock_page = MLX5_IB_MMAP_CORE_CLOCK << 8,  // MLX5_IB_MMAP_CMD_SHIFT; the clock is the page's first
     .alloc_pd = alloc_pd,
     .create_cq = create_cq,
     .resize_cq = resize_cq,
@@ -351,5 +382,6 @@ const struct nic_vendor nic_mlx5 = {
     .modify_srq = modify_srq,
     .create_qp = create_qp,
     .modify_qp = modify_qp,
+    .query_qp = query_qp,
     .create_ah = create_ah,
 };

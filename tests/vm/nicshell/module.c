@@ -52,6 +52,8 @@ static int register_nic(struct nic* nic) {
   nic->ib.dev.parent = nic->parent;
   nic->ib.node_guid = cpu_to_be64(ether_addr_to_u64(nic->ethernet->dev_addr));
   ib_set_device_ops(&nic->ib, nic->vendor->ops);
+  if (nic->vendor->xrc_ops && nic_cap(nic, NIC_CAP_DEVICE_CAP_FLAGS) & IB_DEVICE_XRC)
+    ib_set_device_ops(&nic->ib, nic->vendor->xrc_ops);
   ib_set_device_ops(&nic->ib, &nic_base_ops);
   nic->ib.driver_def = nic->vendor->objects;
   if (nic->model->link_layer == NIC_ETHERNET) error = ib_device_set_netdev(&nic->ib, nic->ethernet, 1);
@@ -81,6 +83,8 @@ static int add_nic(const char* name) {
   if (error) goto no_ethernet;
   error = nic_add_parent(nic);
   if (error) goto no_parent;
+  error = nic_start_clock(nic);
+  if (error) goto no_clock;
   error = register_nic(nic);
   if (error) goto not_registered;
   nics[nic_count++] = nic;
@@ -88,6 +92,8 @@ static int add_nic(const char* name) {
   return 0;
 
 not_registered:
+  nic_stop_clock(nic);
+no_clock:
   nic_remove_parent(nic);
 no_parent:
   nic_remove_ethernet(nic);
@@ -101,6 +107,7 @@ static void remove_nics(void) {
     struct nic* nic = nics[--nic_count];
 
     ib_unregister_device(&nic->ib);
+    nic_stop_clock(nic);
     nic_remove_parent(nic);
     nic_remove_ethernet(nic);
     ib_dealloc_device(&nic->ib);

@@ -52,6 +52,7 @@ struct nic_mr {
   u64 start;
   int key;
   u16 ring_type;
+  struct dma_buf* dmabuf; /* in place of umem */
 };
 
 struct nic_mw {
@@ -107,6 +108,8 @@ struct nic {
   struct device* parent;
   struct kobject* parent_driver;
   struct net_device* ethernet;
+  void* clock; /* its page; NULL: none to be mapped */
+  struct timer_list clock_tick;
   struct ida numbers[NIC_KINDS];
   atomic_t used[NIC_KINDS];
   struct ida keys;
@@ -119,6 +122,7 @@ struct nic_vendor {
   const char* driver; /* as identity.driver of the models */
   const char* parent_driver; /* that of the PCI function */
   const struct ib_device_ops* ops; /* what this driver has; the rest comes from nic_base_ops */
+  const struct ib_device_ops* xrc_ops; /* what it has beyond that where device_cap_flags has XRC */
   const struct uapi_definition* objects; /* kinds of its own, beyond those of verbs */
   struct {
     int error;
@@ -131,6 +135,7 @@ struct nic_vendor {
   int (*alloc_context)(struct nic* nic, struct nic_context* context, struct ib_udata* udata, struct verdict* verdict);
   /* Puts into a mapping what the library reads from it. */
   void (*fill_mapping)(struct nic* nic, unsigned long page, void* memory);
+  unsigned long clock_page; /* where the clock is mapped; 0: it can't be */
   int (*alloc_pd)(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, struct verdict* verdict);
   int (*reg_mr)(struct nic* nic, struct nic_mr* mr, u64 length, int access, struct ib_udata* udata,
                 struct verdict* verdict);
@@ -147,12 +152,14 @@ struct nic_vendor {
   /* Checks, and sets qp->state; the attributes are stored by the caller afterwards. */
   int (*modify_qp)(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr, int mask, struct ib_udata* udata,
                    struct verdict* verdict);
+  /* Makes of all that was given, in attr, what is shown; NULL: all but the path. */
+  void (*query_qp)(const struct nic* nic, const struct nic_qp* qp, struct ib_qp_attr* attr);
   int (*create_ah)(struct nic* nic, struct nic_ah* ah, struct ib_udata* udata, struct verdict* verdict);
 };
 
 extern const struct nic_vendor nic_irdma, nic_hns, nic_mlx5, nic_bnxt_re, nic_efa, nic_erdma, nic_mana, nic_qedr,
     nic_cxgb4;
-extern const struct ib_device_ops nic_base_ops;
+extern const struct ib_device_ops nic_base_ops, nic_xrc_ops;
 
 static inline struct nic* nic_of(struct ib_device* device) {
   return container_of(device, struct nic, ib);
@@ -173,6 +180,10 @@ int nic_add_parent(struct nic* nic);
 void nic_remove_parent(struct nic* nic);
 int nic_add_ethernet(struct nic* nic);
 void nic_remove_ethernet(struct nic* nic);
+
+/* clock.c */
+int nic_start_clock(struct nic* nic);
+void nic_stop_clock(struct nic* nic);
 
 /* record.c: one line for each call that reached the kernel driver's part */
 int nic_start_record(void);
@@ -198,6 +209,8 @@ void nic_unpin(struct nic_pins* pins);
 struct ib_mr* nic_reg_user_mr(struct ib_pd* pd, u64 start, u64 length, u64 virt, int access, struct ib_udata* udata);
 struct ib_mr* nic_rereg_user_mr(struct ib_mr* mr, int flags, u64 start, u64 length, u64 virt, int access,
                                 struct ib_pd* pd, struct ib_udata* udata);
+struct ib_mr* nic_reg_user_mr_dmabuf(struct ib_pd* pd, u64 offset, u64 length, u64 virt, int fd, int access,
+                                     struct uverbs_attr_bundle* attrs);
 int nic_alloc_mw(struct ib_mw* mw, struct ib_udata* udata);
 int nic_dealloc_mw(struct ib_mw* mw);
 

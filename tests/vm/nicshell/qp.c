@@ -42,6 +42,10 @@ static void store(struct nic_qp* qp, const struct ib_qp_attr* attr, int mask) {
   if (mask & IB_QP_MAX_DEST_RD_ATOMIC) kept->max_dest_rd_atomic = attr->max_dest_rd_atomic;
   if (mask & IB_QP_MIN_RNR_TIMER) kept->min_rnr_timer = attr->min_rnr_timer;
   if (mask & IB_QP_DEST_QPN) kept->dest_qp_num = attr->dest_qp_num;
+  if (mask & IB_QP_AV) {
+    kept->ah_attr = attr->ah_attr;
+    kept->ah_attr.grh.sgid_attr = NULL;  // the caller's reference
+  }
 }
 
 int nic_modify_qp(struct ib_qp* qp, struct ib_qp_attr* attr, int mask, struct ib_udata* udata) {
@@ -59,17 +63,23 @@ int nic_modify_qp(struct ib_qp* qp, struct ib_qp_attr* attr, int mask, struct ib
                     mask & IB_QP_STATE ? attr->qp_state : before, mask);
 }
 
-// What was given is what is shown; where the driver changed it before it stored it, its modify_qp has changed attr.
+// What was given is what is shown; where the driver changed it before it stored it, its modify_qp has changed attr, and
+// where it shows something else its query_qp does.
 int nic_query_qp(struct ib_qp* qp, struct ib_qp_attr* attr, int mask, struct ib_qp_init_attr* init) {
   struct nic_qp* ours = container_of(qp, struct nic_qp, ib);
+  struct nic* nic = nic_of(qp->device);
 
   *attr = ours->attr;
+  if (nic->vendor->query_qp)
+    nic->vendor->query_qp(nic, ours, attr);
+  else
+    memset(&attr->ah_attr, 0, sizeof(attr->ah_attr));
   attr->qp_state = attr->cur_qp_state = ours->state;
   attr->cap = ours->cap;
   init->cap = ours->cap;
   init->qp_type = qp->qp_type;
   init->sq_sig_type = ours->signal_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
-  return nic_record(nic_of(qp->device), "query_qp", 0, NULL, "state %d", ours->state);
+  return nic_record(nic, "query_qp", 0, NULL, "state %d", ours->state);
 }
 
 int nic_destroy_qp(struct ib_qp* qp, struct ib_udata* udata) {
