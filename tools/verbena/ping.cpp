@@ -177,8 +177,7 @@ void add_ping(CLI::App& app, Run& run) {
       "ping", "Connect queue pairs on one or two devices of this host and move checked bytes by every operation");
   auto options = add_target_options(*command);
   auto words = std::make_shared<PingWords>();
-  command->add_option("-x,--gid-index", options->gid_index,
-                      "GID index on both ends; without it a fitting one is found")
+  command->add_option("-x,--gid-index", options->gid_index, "GID index on both ends; without it a fitting one is found")
       ->check(whole_number(0, 255));
   command->add_option("-s,--size", words->bytes, "Bytes that each operation moves")
       ->check(whole_number(8, 1U << 30))
