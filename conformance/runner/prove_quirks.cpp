@@ -59,6 +59,56 @@ Tried run_on(const ListedCase& listed, const Ground& ground, const StartWorker& 
   return read(*one.end);
 }
 
+/// What a contract says less of, or otherwise, without the rule.
+struct Difference {
+  std::string unsaid;     ///< the first word that it no longer says anything of; empty when there is none
+  std::string otherwise;  ///< the first one of which it says something else
+};
+
+Difference difference(const verbena::Contract& with, const verbena::Contract& without) {
+  Difference difference;
+  const auto compare = [&](std::string_view word, bool same, bool said, std::string_view with_rule,
+                           std::string_view without_rule) {
+    if (same) return;
+    std::string& text = said ? difference.otherwise : difference.unsaid;
+    if (text.empty()) text = fmt::format("{}: {}, without it {}", word, with_rule, without_rule);
+  };
+  for (const verbena::FeatureInfo& info : verbena::all_features()) {
+    const verbena::Support a = with.feature(info.feature).support;
+    const verbena::Support b = without.feature(info.feature).support;
+    compare(info.name, a == b, b != verbena::Support::unknown, verbena::name(a), verbena::name(b));
+  }
+  for (const verbena::BehaviourInfo& info : verbena::all_behaviours()) {
+    const verbena::Choice a = with.behaviour(info.behaviour).choice;
+    const verbena::Choice b = without.behaviour(info.behaviour).choice;
+    compare(info.name, a == b, b != verbena::Choice::unknown, verbena::name(a), verbena::name(b));
+  }
+  const auto bounds = [](const verbena::Domain& domain) {
+    return domain.known ? fmt::format("{} to {}", domain.min, domain.max) : fmt::format("from {}", domain.min);
+  };
+  for (const verbena::FieldInfo& info : verbena::all_fields()) {
+    const verbena::Domain& a = with.domain(info.field);
+    const verbena::Domain& b = without.domain(info.field);
+    const bool same =
+        a.known == b.known && a.min == b.min && a.max == b.max && a.asks == b.asks && a.reserve == b.reserve;
+    compare(info.name, same, b.known || !a.known, bounds(a), bounds(b));
+  }
+  compare("limits of rings", with.joints().size() == without.joints().size(), true,
+          fmt::format("{}", with.joints().size()), fmt::format("{}", without.joints().size()));
+  return difference;
+}
+
+/// Nothing fails without the rule: what is it good for?
+Proof spare(Proof proof, const verbena::Contract& with, const verbena::Contract& without, const std::string& why) {
+  const Difference found = difference(with, without);
+  proof.outcome = found.unsaid.empty() ? ProofOutcome::unnecessary : ProofOutcome::informs;
+  proof.why = !found.unsaid.empty()      ? found.unsaid
+              : !found.otherwise.empty() ? found.otherwise + "; the case holds on both"
+                                         : "the contract says the same without it";
+  if (!why.empty()) proof.why += "; " + why;
+  return proof;
+}
+
 Proof prove(const std::string& rule, const ListedCase& listed, const Ground& ground, const WithoutRule& without,
             const SuiteOptions& options) {
   Proof proof{rule, listed.id, ProofOutcome::not_shown_here, {}};
@@ -73,6 +123,9 @@ Proof prove(const std::string& rule, const ListedCase& listed, const Ground& gro
     proof.outcome = ProofOutcome::not_enough;
     proof.why = with.text;
   } else if (bare.how == Tried::How::holds) {
+    const auto here = ground.device->contract(ground.port);
+    const auto there = without.ground->device->contract(without.ground->port);
+    if (here && there) return spare(std::move(proof), **here, **there, bare.text);
     proof.outcome = ProofOutcome::unnecessary;
     proof.why = bare.text;
   } else {

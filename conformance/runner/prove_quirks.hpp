@@ -16,10 +16,12 @@ namespace conform {
 enum class ProofOutcome : std::uint8_t {
   needed_and_enough,  ///< fails without the rule, holds with it
   not_enough,         ///< fails with it too
-  unnecessary,        ///< holds without it too
+  informs,            ///< holds without it too, but then the contract no longer says what the rule does
+  unnecessary,        ///< holds without it too, and the contract says as much
   not_shown_here,     ///< the case could not be run here
 };
-inline constexpr Words<4> kProofOutcomeWords = {"needed and enough", "not enough", "unnecessary", "not shown here"};
+inline constexpr Words<5> kProofOutcomeWords = {"needed and enough", "not enough", "informs", "unnecessary",
+                                                "not shown here"};
 constexpr const auto& words_of(ProofOutcome) noexcept {
   return kProofOutcomeWords;
 }
@@ -28,7 +30,9 @@ struct Proof {
   std::string rule;
   std::string proof;  ///< the case's id
   ProofOutcome outcome = ProofOutcome::not_shown_here;
-  std::string why;  ///< the first finding without the rule (with it, where it is not enough); or why it is not shown
+  /// The first finding without the rule (with it, where it is not enough); what of the contract the rule changes, where
+  /// nothing fails without it; or why it is not shown.
+  std::string why;
 };
 
 /// The run's device under rules of which one is turned off, and workers under the same.

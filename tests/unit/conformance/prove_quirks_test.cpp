@@ -66,6 +66,17 @@ TEST_F(ProveQuirks, OneWithoutWhichItHoldsIsUnnecessary) {
   const auto proofs = prove(rule("srq.create.works"), "  - id: srq.create.works\n");
   ASSERT_TRUE(proofs);
   EXPECT_EQ(proofs->front().outcome, ProofOutcome::unnecessary);
+  EXPECT_THAT(proofs->front().why, HasSubstr("srq: absent, without it native"));
+}
+
+TEST_F(ProveQuirks, OneThatAloneSaysWhatTheDeviceDoesInforms) {
+  std::string says = rule("pd.alloc.works");
+  says.replace(says.find("feature: {srq: absent}"), 22, "set: {last_wqe_reached: not_raised}");
+  const auto proofs = prove(says, "  - id: pd.alloc.works\n", "pd");
+  ASSERT_TRUE(proofs) << to_string(proofs.error());
+  ASSERT_THAT(*proofs, SizeIs(1));
+  EXPECT_EQ(proofs->front().outcome, ProofOutcome::informs) << proofs->front().why;
+  EXPECT_THAT(proofs->front().why, HasSubstr("without it unknown"));
 }
 
 TEST_F(ProveQuirks, OneWithWhichItFailsIsNotEnough) {
