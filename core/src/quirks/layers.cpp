@@ -272,13 +272,15 @@ bool apply(Layer& layer, Effective& rules) {
         continue;
       }
     }
-    if (const Switch* on = named_in(layer.enables, off.id))
+    if (const Switch* on = named_in(layer.enables, off.id)) {
       report.findings.push_back(
           at_switch(off, FindingLevel::warning,
                     fmt::format("'{}' is turned off here and on in {}:{} of the same layer: it is "
                                 "on; leave one of them out",
                                 off.id, on->file, on->at.line)));
-    else if (const Switch* first = named_in(layer.disables, off.id); first != &off)
+      continue;
+    }
+    if (const Switch* first = named_in(layer.disables, off.id); first != &off)
       report.findings.push_back(at_switch(off, FindingLevel::warning,
                                           fmt::format("'{}' is turned off a second time in this layer (first in {}:{})",
                                                       off.id, first->file, first->at.line)));
@@ -299,15 +301,19 @@ bool apply(Layer& layer, Effective& rules) {
     const auto rule = rules.find(on.id);
     if (rule == rules.end()) {
       report.findings.push_back(
-          at_switch(on, FindingLevel::error,
+          at_switch(on, layer.last_good ? FindingLevel::warning : FindingLevel::error,
                     fmt::format("there is no rule '{}' to turn on{}", on.id, nearest_rule(rules, on.id))));
       continue;
     }
     RuleSummary& summary = rule->second.summary;
-    if (summary.enabled)
-      report.findings.push_back(at_switch(
-          on, FindingLevel::warning,
-          fmt::format("'{}' is on already ({}:{}): this changes nothing", on.id, summary.by.file, summary.by.line)));
+    if (summary.enabled) {
+      // Nothing changes, so neither does whose doing it is.
+      if (named_in(layer.disables, on.id) == nullptr)
+        report.findings.push_back(at_switch(
+            on, FindingLevel::warning,
+            fmt::format("'{}' is on already ({}:{}): this changes nothing", on.id, summary.by.file, summary.by.line)));
+      continue;
+    }
     summary.enabled = true;
     summary.off.clear();
     // Who asks where a value comes from is sent to the line that turned the claim on.
@@ -342,6 +348,7 @@ Layer read_layer(const LayerSource& source, bool privileged, const BackendRegist
                                             "there is no such file or directory"));
   }
   layer.report.rules = layer.rules.size();
+  layer.read_findings = layer.report.findings.size();
   layer.report.loaded = layer.report.present && !has_error(layer.report.findings);
   if (!layer.report.loaded) layer.report.left_out = left_out(layer);
   return layer;
@@ -352,6 +359,7 @@ std::vector<Rule> merge_layers(std::vector<Layer>& layers) {
   for (Layer& layer : layers) {
     if (!layer.report.loaded) continue;
     layer.report.skipped = layer.report.disabled = 0;
+    layer.report.findings.resize(layer.read_findings);
     Effective next = rules;
     layer.report.loaded = apply(layer, next);
     if (layer.report.loaded)

@@ -2,12 +2,14 @@
 #include "quirks/quirk_set.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "contract/contract_builder.hpp"
 #include "quirks/match.hpp"
+#include "verbena/rule_state.hpp"
 
 namespace verbena::quirks {
 namespace {
@@ -26,19 +28,6 @@ std::uint64_t hash_of(const std::vector<Rule>& rules) {
   for (const Rule& rule : rules)
     if (in_force(rule)) mix(rule.canonical);
   return hash;
-}
-
-std::optional<std::uint64_t> value_of(const Amount& amount, const Caps& caps) {
-  if (!amount.cap) return amount.literal;
-  const auto cap = caps[*amount.cap];
-  if (!cap) return std::nullopt;
-  if (amount.offset >= 0) {
-    const auto more = static_cast<std::uint64_t>(amount.offset);
-    return *cap > std::numeric_limits<std::uint64_t>::max() - more ? std::numeric_limits<std::uint64_t>::max()
-                                                                   : *cap + more;
-  }
-  const auto less = static_cast<std::uint64_t>(-amount.offset);
-  return *cap < less ? 0 : *cap - less;
 }
 
 void apply_limits(const Rule& rule, const Caps& caps, ContractBuilder& builder, ProvenanceIndex by) {
@@ -119,6 +108,19 @@ bool sets_tighter(const Rule& other, const Rule& rule, const Caps& caps) {
 
 }  // namespace
 
+std::optional<std::uint64_t> value_of(const Amount& amount, const Caps& caps) {
+  if (!amount.cap) return amount.literal;
+  const auto cap = caps[*amount.cap];
+  if (!cap) return std::nullopt;
+  if (amount.offset >= 0) {
+    const auto more = static_cast<std::uint64_t>(amount.offset);
+    return *cap > std::numeric_limits<std::uint64_t>::max() - more ? std::numeric_limits<std::uint64_t>::max()
+                                                                   : *cap + more;
+  }
+  const auto less = static_cast<std::uint64_t>(-amount.offset);
+  return *cap < less ? 0 : *cap - less;
+}
+
 bool in_force(const Rule& rule) noexcept {
   return rule.summary.enabled && rule.summary.requires_features.empty();
 }
@@ -158,16 +160,10 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
     const Rule& rule = rules_[index];
     RuleTrace trace;
     trace.id = rule.summary.id;
-    if (!rule.summary.enabled) {
-      trace.why_not = !rule.summary.off.empty()                     ? "turned off by " + rule.summary.off
-                      : rule.summary.by.evidence == Evidence::claim ? "a claim, not turned on here"
-                                                                    : "turned off in its own table";
-    } else if (!rule.summary.requires_features.empty()) {
-      trace.why_not = fmt::format("needs table operations that this version lacks: {}",
-                                  fmt::join(rule.summary.requires_features, ", "));
-    } else if (matches(rule, subject, &trace.why_not, DriverCondition::answered)) {
-      trace.applied = true;
-      matched.push_back(&rule);
+    if (matches(rule, subject, &trace.why_not, DriverCondition::answered)) {
+      trace.why_not = why_not_in_force(rule.summary);
+      trace.applied = trace.why_not.empty();
+      if (trace.applied) matched.push_back(&rule);
     }
     traces.push_back(std::move(trace));
   }
@@ -208,6 +204,50 @@ Contract LoadedQuirks::contract(const DeviceId& device, const Caps& caps, std::u
 }  // namespace verbena::quirks
 
 namespace verbena {
+namespace {
+
+/// A layer that fails now keeps what it had: its report shows the new fault beside the old rules. Where these cannot
+/// stand on the layers below as they are now, nothing of it is in force, and its report says that.
+std::vector<quirks::Rule> keep_last_good(const quirks::LoadedQuirks& last, std::vector<quirks::Layer>& layers,
+                                         std::vector<quirks::Rule> rules) {
+  using quirks::Layer;
+  std::vector<std::pair<std::size_t, std::vector<Finding>>> kept;  // with the faults of the present layer
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    LayerReport& report = layers[i].report;
+    if (report.loaded || report.findings.empty()) continue;
+    const auto old = std::find_if(last.layer_data().begin(), last.layer_data().end(), [&](const Layer& layer) {
+      return layer.report.kind == report.kind && layer.report.path == report.path && layer.report.loaded;
+    });
+    if (old == last.layer_data().end()) continue;
+    kept.emplace_back(i, std::move(report.findings));
+    layers[i] = *old;
+    layers[i].last_good = true;
+    layers[i].report.findings.clear();
+    layers[i].read_findings = 0;
+  }
+  if (kept.empty()) return rules;
+  rules = merge_layers(layers);
+  for (auto& [i, faults] : kept) {
+    LayerReport& report = layers[i].report;
+    for (Finding& fault : faults) {
+      if (report.loaded && fault.level == FindingLevel::error) fault.level = FindingLevel::warning;
+      fault.text += report.loaded ? " (the layer's last good rules stay in force)"
+                                  : " (nor can the layer's last good rules stay: nothing of it is in force)";
+    }
+    const auto known = [&](const Finding& finding) {
+      return std::any_of(faults.begin(), faults.end(), [&](const Finding& fault) {
+        return fault.file == finding.file && fault.line == finding.line && fault.text.starts_with(finding.text);
+      });
+    };
+    // What merging said once is not said again.
+    std::copy_if(report.findings.begin(), report.findings.end(), std::back_inserter(faults),
+                 [&](const Finding& finding) { return !known(finding); });
+    report.findings = std::move(faults);
+  }
+  return rules;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options, const BackendRegistry& registry) {
   using namespace quirks;
@@ -239,25 +279,19 @@ Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
     return Failure(std::move(error));
   }
   if (last) {
-    // A layer that fails now keeps what it had: its report shows the new fault beside the old rules.
-    bool kept = false;
-    for (Layer& layer : layers) {
-      if (layer.report.loaded || layer.report.findings.empty()) continue;
-      for (const Layer& old : last->layer_data())
-        if (old.report.kind == layer.report.kind && old.report.path == layer.report.path && old.report.loaded) {
-          LayerReport report = layer.report;
-          layer = old;
-          layer.report.findings = report.findings;
-          for (Finding& finding : layer.report.findings) {
-            if (finding.level == FindingLevel::error) finding.level = FindingLevel::warning;
-            finding.text += " (the layer's last good rules stay in force)";
-          }
-          kept = true;
-        }
-    }
-    if (kept) rules = merge_layers(layers);
+    rules = keep_last_good(*last, layers, std::move(rules));
   }
   return std::shared_ptr<const QuirkSet>(std::make_shared<LoadedQuirks>(std::move(layers), std::move(rules)));
+}
+
+std::string why_not_in_force(const RuleSummary& rule) {
+  if (!rule.enabled) {
+    if (!rule.off.empty()) return "turned off by " + rule.off;
+    return rule.by.evidence == Evidence::claim ? "a claim, not turned on here" : "turned off in its own table";
+  }
+  if (rule.requires_features.empty()) return {};
+  return fmt::format("skipped: needs table operations that this version lacks: {}",
+                     fmt::join(rule.requires_features, ", "));
 }
 
 std::string_view name(LayerKind kind) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@ namespace verbena::quirks {
 
 /// Neither turned off nor in need of a table operation that this version lacks.
 bool in_force(const Rule& rule) noexcept;
+
+/// The number on a device of these caps; empty when the cap that it refers to is unknown. Never below 0.
+std::optional<std::uint64_t> value_of(const Amount& amount, const Caps& caps);
 
 class LoadedQuirks final : public QuirkSet {
 public:

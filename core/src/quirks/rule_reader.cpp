@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "quirks/canonical.hpp"
 #include "quirks/effect_reader.hpp"
 #include "quirks/scalars.hpp"
 
@@ -242,16 +243,6 @@ std::string match_text(const Rule& rule) {
   return text;
 }
 
-/// The same whatever order the keys are written in.
-std::string sorted_match_text(Rule rule) {
-  std::stable_sort(rule.match.begin(), rule.match.end(),
-                   [](const Condition& left, const Condition& right) { return left.key < right.key; });
-  std::stable_sort(rule.when.begin(), rule.when.end(), [](const WhenTest& left, const WhenTest& right) {
-    return std::pair(left.cap, left.port_cap) < std::pair(right.cap, right.port_cap);
-  });
-  return match_text(rule);
-}
-
 }  // namespace
 
 void Reporter::error(yaml::Place at, const std::string& text) {
@@ -351,8 +342,7 @@ std::optional<Rule> read_rule(const yaml::Node& node, std::string_view file, Lay
   if (report.failed()) return std::nullopt;
   rule.summary.match = match_text(rule);
   rule.summary.effect = effect_text(rule);
-  rule.canonical = fmt::format("{}|{}|{}|{}|{}|{}", rule.summary.id, sorted_match_text(rule), rule.summary.effect,
-                               rule.summary.replaces, name(rule.summary.by.severity), name(rule.summary.on));
+  rule.canonical = canonical_text(rule);
   return rule;
 }
 
