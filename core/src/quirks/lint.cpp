@@ -11,25 +11,36 @@
 #include "quirks/covers.hpp"
 #include "quirks/firmware.hpp"
 #include "quirks/layers.hpp"
+#include "quirks/lint.hpp"
 #include "quirks/match.hpp"
+#include "quirks/quirk_set.hpp"
 #include "quirks/scalars.hpp"
 #include "verbena/model.hpp"
 #include "verbena/quirks.hpp"
 #include "yaml/tree.hpp"
 
 namespace verbena {
-namespace {
 
-using quirks::FieldOp;
-using quirks::Layer;
-using quirks::Rule;
-
-Finding about(const Rule& rule, FindingLevel level, const std::string& text) {
+Finding quirks::about(const Rule& rule, FindingLevel level, const std::string& text) {
   Finding finding = yaml::error_at(rule.summary.by.file, rule.at, text);
   finding.level = level;
   finding.rule = rule.summary.id;
   return finding;
 }
+
+bool quirks::of_a_site(LayerKind layer) noexcept {
+  return layer == LayerKind::etc || layer == LayerKind::run || layer == LayerKind::env;
+}
+
+namespace {
+
+using quirks::about;
+using quirks::FieldOp;
+using quirks::in_force;
+using quirks::KnownPort;
+using quirks::Layer;
+using quirks::of_a_site;
+using quirks::Rule;
 
 std::set<std::string, std::less<>> case_ids() {
   std::set<std::string, std::less<>> ids;
@@ -56,15 +67,39 @@ std::vector<Model> models_with_variants() {
   return models;
 }
 
+/// What of a rule says which device it is about.
+Rule identity_of(const Rule& rule) {
+  Rule out;
+  for (const quirks::Condition& condition : rule.match)
+    if (condition.key == quirks::MatchKey::driver || condition.key == quirks::MatchKey::pci_vendor ||
+        condition.key == quirks::MatchKey::part_id)
+      out.match.push_back(condition);
+  return out;
+}
+
+/// Where one rule names the driver and the other the part alone, only the known devices tell whether one has both.
+bool known_to_meet(const Rule& left, const Rule& right, const std::vector<KnownPort>& known) {
+  if ((left.condition(quirks::MatchKey::driver) == nullptr) == (right.condition(quirks::MatchKey::driver) == nullptr))
+    return true;
+  const Rule one = identity_of(left);
+  const Rule other = identity_of(right);
+  if (one.match.empty() || other.match.empty()) return true;
+  return std::any_of(known.begin(), known.end(), [&](const KnownPort& each) {
+    const quirks::Subject subject{each.model->device, each.model->caps, each.port};
+    return quirks::matches(one, subject, nullptr) && quirks::matches(other, subject, nullptr);
+  });
+}
+
 /// Rules of one device that pull apart: one flag with two values, one feature both native and absent, an empty domain.
-void check_pair(const Rule& left, const Rule& right, std::vector<Finding>& findings) {
+void check_pair(const Rule& left, const Rule& right, const std::vector<KnownPort>& known,
+                std::vector<Finding>& findings) {
   if (left.summary.replaces == right.summary.id || right.summary.replaces == left.summary.id) {
     if (left.summary.replaces == right.summary.id && right.summary.replaces == left.summary.id)
       findings.push_back(
           about(right, FindingLevel::error, fmt::format("and {} replace each other in a circle", left.summary.id)));
     return;
   }
-  if (!quirks::could_both_match(left, right)) return;
+  if (!quirks::could_both_match(left, right) || !known_to_meet(left, right, known)) return;
   const auto complain = [&](std::string what) {
     findings.push_back(about(right, FindingLevel::error,
                              fmt::format("{}, and {} ({}:{}) says otherwise for a device that both match; make the "
@@ -101,11 +136,6 @@ void check_pair(const Rule& left, const Rule& right, std::vector<Finding>& findi
                           op.amount.literal < other.amount.literal);
       if (empty) complain(fmt::format("leaves nothing of {}", name(op.field)));
     }
-}
-
-/// Whether it is turned on and not skipped.
-bool in_force(const Rule& rule) {
-  return rule.summary.enabled && rule.summary.requires_features.empty();
 }
 
 /// Whether another rule leaves this one nothing to say.
@@ -185,13 +215,6 @@ void check_firmware(const Rule& rule, std::vector<Finding>& findings) {
   }
 }
 
-/// A known device, and what holds for it under all rules.
-struct KnownPort {
-  const Model* model;
-  std::uint8_t port;
-  Contract contract;
-};
-
 std::vector<KnownPort> known_ports(const QuirkSet& set, const std::vector<Model>& models) {
   std::vector<KnownPort> known;
   for (const Model& model : models)
@@ -220,10 +243,6 @@ std::string looser(const Rule& rule, const KnownPort& known) {
                          to_string(known.contract.provenance(state.by)));
   }
   return {};
-}
-
-bool of_a_site(LayerKind layer) {
-  return layer == LayerKind::etc || layer == LayerKind::run || layer == LayerKind::env;
 }
 
 /// Rules only tighten: one that would loosen, and does not name what it replaces, comes to nothing. The shipped tables
@@ -260,23 +279,6 @@ std::string unknown_driver(const Rule& rule, const std::vector<Model>& models) {
       if (condition.key == quirks::MatchKey::driver && std::find(drivers.begin(), drivers.end(), word) == drivers.end())
         return fmt::format(": none has the driver '{}'{}", word, quirks::did_you_mean(word, drivers));
   return {};
-}
-
-/// The domains of every known model under these rules: one that nothing is left of is a fault of the rules together.
-void check_models(const std::vector<KnownPort>& known, std::vector<Finding>& findings) {
-  for (const auto& [model, port, contract] : known)
-    for (const FieldInfo& field : all_fields()) {
-      const Domain& domain = contract.domain(field.field);
-      if (domain.min <= domain.max) continue;
-      Finding finding;
-      const Provenance& by = contract.provenance(domain.max_by);
-      finding.file = by.file;
-      finding.line = by.line;
-      finding.rule = by.rule;
-      finding.text = fmt::format("leaves nothing of {} on {}: at least {}, at most {}", field.name, model->name,
-                                 domain.min, domain.max);
-      findings.push_back(std::move(finding));
-    }
 }
 
 }  // namespace
@@ -332,10 +334,11 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
           about(rule, site ? level : FindingLevel::error, fmt::format("matches no known model{}", driver)));
     }
     if (!in_force(rule)) continue;
+    quirks::check_replaces(rule, rules, findings);
     bool shadowed = false;
     for (std::size_t j = 0; j < rules.size(); ++j) {
       if (i == j || !in_force(rules[j])) continue;
-      if (j < i) check_pair(rules[j], rule, findings);
+      if (j < i) check_pair(rules[j], rule, known, findings);
       shadowed |= check_shadowed(rule, rules[j], findings);
     }
     // One that takes the place of a rule by its id has named what it replaces.
@@ -345,7 +348,7 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
     });
     if (!shadowed && !takes_place) check_loosening(rule, known, findings);
   }
-  check_models(known, findings);
+  quirks::check_numbers(rules, known, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
     return std::tie(left.file, left.line, left.column) < std::tie(right.file, right.line, right.column);
   });
