@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "safety_off.hpp"
 #include "table.hpp"
 
 namespace cli {
@@ -122,7 +123,7 @@ Json contract_json(const verbena::Contract& contract) {
   return out;
 }
 
-int show(const Options& options, bool raw, const std::vector<Target>& targets) {
+int show(const Session& session, const Options& options, bool raw, const std::vector<Target>& targets) {
   Json all;
   all["schema"] = kSchema;
   all["devices"] = Json::array();
@@ -132,6 +133,7 @@ int show(const Options& options, bool raw, const std::vector<Target>& targets) {
       if (raw) {
         print_raw(target);
       } else {
+        fmt::print("{}", to_text(safety_off(session, *target.contract)));
         print_contract(*target.contract);
       }
       continue;
@@ -143,6 +145,7 @@ int show(const Options& options, bool raw, const std::vector<Target>& targets) {
       out["caps"] = to_json(target.caps);
     } else {
       out["port"] = target.contract->port();
+      if (const auto off = safety_off(session, *target.contract); !off.empty()) out["safety_off"] = to_json(off);
       out["contract"] = contract_json(*target.contract);
     }
     all["devices"].push_back(std::move(out));
@@ -161,8 +164,9 @@ void add_caps(CLI::App& app, Run& run) {
   command->footer("Example: verbena caps --nic e810-roce");
   command->callback([options, raw, &run] {
     run = [options, raw] {
-      return with_targets(*options,
-                          [&](const Session&, std::vector<Target>& targets) { return show(*options, *raw, targets); });
+      return with_targets(*options, [&](const Session& session, std::vector<Target>& targets) {
+        return show(session, *options, *raw, targets);
+      });
     };
   });
 }

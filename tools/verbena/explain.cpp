@@ -5,6 +5,7 @@
 #include "exit_code.hpp"
 #include "explained.hpp"
 #include "numbers.hpp"
+#include "safety_off.hpp"
 #include "spec.hpp"
 #include "table.hpp"
 
@@ -78,7 +79,7 @@ std::string rules_text(const verbena::Contract& contract) {
   return "rules looked at\n" + table.text(2);
 }
 
-int explain_all(const Options& options, const ExplainWords& words, const Asked& asked,
+int explain_all(const Session& session, const Options& options, const ExplainWords& words, const Asked& asked,
                 const std::vector<Target>& targets) {
   std::vector<Json> documents;
   int code = kOk;
@@ -91,9 +92,12 @@ int explain_all(const Options& options, const ExplainWords& words, const Asked& 
     Json out;
     out["device"] = to_json(target.id);
     out["quirks"]["hash"] = hash_text(contract.quirks_hash());
+    const std::vector<SafetyOff> off = safety_off(session, contract);
+    if (!off.empty()) out["safety_off"] = to_json(off);
     out["objects"] = Json::array();
     if (!options.json) {
-      fmt::print("{}: {}\nrules {}\n", target.name, to_string(target.id), hash_text(contract.quirks_hash()));
+      fmt::print("{}: {}\nrules {}\n{}", target.name, to_string(target.id), hash_text(contract.quirks_hash()),
+                 to_text(off));
     }
     for (const Explained& object : objects) {
       if (object.error) code = kFinding;
@@ -150,8 +154,8 @@ void add_explain(CLI::App& app, Run& run) {
         return fail_usage(
             "nothing is asked for: give --cq, --qp, --srq, --mr or --rules; `verbena caps` shows the limits");
       }
-      return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
-        return explain_all(*options, *words, *asked, targets);
+      return with_targets(*options, [&](const Session& session, std::vector<Target>& targets) {
+        return explain_all(session, *options, *words, *asked, targets);
       });
     };
   });

@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "exit_code.hpp"
 #include "json.hpp"
@@ -11,6 +11,7 @@
 #include "numbers.hpp"
 #include "quirks.hpp"
 #include "table.hpp"
+#include "verbena/rule_state.hpp"
 
 namespace cli {
 namespace {
@@ -22,6 +23,9 @@ Json rule_json(const verbena::RuleSummary& rule) {
   out["on"] = name(rule.on);
   out["enabled"] = rule.enabled;
   out["off"] = rule.off;
+  const std::string why_not = why_not_in_force(rule);
+  out["in_force"] = why_not.empty();
+  out["why_not"] = why_not;
   out["match"] = rule.match;
   out["effect"] = rule.effect;
   out["because"] = rule.by.reason;
@@ -53,6 +57,12 @@ Traces traces_of(const std::string& id, const std::vector<Target>& targets) {
   return out;
 }
 
+/// `on`, or what keeps the rule out of force.
+std::string_view state_of(const verbena::RuleSummary& rule) {
+  if (!rule.enabled) return "off";
+  return rule.requires_features.empty() ? "on" : "skipped";
+}
+
 std::string text_of(const verbena::RuleTrace& trace) {
   if (!trace.applied) return "no: " + trace.why_not;
   return trace.beaten_by.empty() ? "yes" : "yes, but beaten by " + trace.beaten_by;
@@ -80,26 +90,41 @@ int list(const Options& options, const std::string& driver) {
   out["hash"] = hash_text(session->library().quirks()->hash());
   out["rules"] = Json::array();
   Table table({"rule", "driver", "on", "state", "effect", "where"});
-  for (const verbena::RuleSummary& rule : session->library().quirks()->rules()) {
+  std::string out_of_force;
+  const auto rules = session->library().quirks()->rules();
+  if (!driver.empty() && std::none_of(rules.begin(), rules.end(), [&](const verbena::RuleSummary& rule) {
+        return rule.driver.find(driver) != std::string::npos;
+      })) {
+    std::set<std::string_view> drivers;
+    for (const verbena::RuleSummary& rule : rules)
+      if (!rule.driver.empty() && rule.driver.find(',') == std::string::npos) drivers.insert(rule.driver);
+    const std::vector<std::string_view> known(drivers.begin(), drivers.end());
+    return fail(bad_argument("driver", fmt::format("no rule is of a driver '{}'{}; there are rules of {}", driver,
+                                                   did_you_mean(driver, known), fmt::join(known, ", "))));
+  }
+  for (const verbena::RuleSummary& rule : rules) {
     if (!wanted(rule)) continue;
     out["rules"].push_back(rule_json(rule));
-    table.row({rule.id, rule.driver, std::string(name(rule.on)), rule.enabled ? "on" : "off", rule.effect,
+    table.row({rule.id, rule.driver, std::string(name(rule.on)), std::string(state_of(rule)), rule.effect,
                fmt::format("{}:{}", rule.by.file, rule.by.line)});
+    if (const std::string why = why_not_in_force(rule); !why.empty())
+      out_of_force += fmt::format("not in force: {}: {}\n", rule.id, why);
   }
   if (options.json) {
     print(out);
   } else {
-    fmt::print("{}", table.text());
+    fmt::print("{}{}", table.text(), out_of_force);
   }
   return kOk;
 }
 
 void print_rule(const verbena::RuleSummary& rule, const Traces& traces) {
-  fmt::print("{}{}\n", rule.id, rule.enabled ? "" : " (off)");
+  const std::string why_not = why_not_in_force(rule);
+  fmt::print("{}{}\n", rule.id, why_not.empty() ? "" : fmt::format(" ({}, not in force)", state_of(rule)));
   const auto line = [](std::string_view key, const std::string& value) {
     if (!value.empty()) fmt::print("  {:<9} {}\n", key, value);
   };
-  line("off by", rule.off);
+  line("why not", why_not);
   line("driver", rule.driver);
   line("on", std::string(name(rule.on)));
   line("match", rule.match);

@@ -5,6 +5,7 @@
 #include "json.hpp"
 #include "quirks.hpp"
 #include "table.hpp"
+#include "verbena/rule_state.hpp"
 
 namespace cli {
 namespace {
@@ -26,6 +27,11 @@ int status(bool json) {
   out["schema"] = kSchema;
   out["hash"] = hash_text((*quirks)->hash());
   out["strict"] = settings->values.strict_quirks;
+  out["not_in_force"] = Json::array();
+  for (const verbena::RuleSummary& rule : (*quirks)->rules()) {
+    const std::string why_not = why_not_in_force(rule);
+    if (!why_not.empty()) out["not_in_force"].push_back({{"rule", rule.id}, {"why_not", why_not}});
+  }
   out["layers"] = Json::array();
   Table table({"layer", "path", "state", "version", "rules", "skipped", "disabled"});
   int code = kOk;
@@ -52,7 +58,11 @@ int status(bool json) {
     print(out);
     return code;
   }
-  fmt::print("rules {}, {} of them\n{}", hash_text((*quirks)->hash()), (*quirks)->rules().size(), table.text());
+  fmt::print("rules {}, {} of them, {} in force\n{}", hash_text((*quirks)->hash()), (*quirks)->rules().size(),
+             (*quirks)->rules().size() - out["not_in_force"].size(), table.text());
+  for (const Json& one : out["not_in_force"]) {
+    fmt::print("not in force: {}: {}\n", one["rule"].get<std::string>(), one["why_not"].get<std::string>());
+  }
   for (const verbena::LayerReport& layer : (*quirks)->layers()) {
     for (const verbena::Finding& finding : layer.findings) fmt::print("{}\n", to_string(finding));
     if (layer.loaded || layer.left_out.empty()) continue;

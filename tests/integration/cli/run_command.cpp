@@ -84,4 +84,10 @@ std::string written(const std::string& name, const std::string& content) {
   return path;
 }
 
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
 }  // namespace cli_test

@@ -24,5 +24,7 @@ std::string source_file(const std::string& path);
 
 /// A file with that content in the test's own folder.
 std::string written(const std::string& name, const std::string& content);
+/// The whole file.
+std::string read(const std::string& path);
 
 }  // namespace cli_test

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What a rule that is not in force looks like: nowhere as if it were.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "run_command.hpp"
+
+namespace {
+
+using cli_test::Ran;
+using cli_test::run;
+using cli_test::words;
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::ordered_json;
+
+std::string rule(const std::string& id, const std::string& more) {
+  return "  - {id: " + id +
+         ", on: qp, limit: {max_inline_data: {max: 60}}, because: A test., source: a test, evidence: measured, "
+         "severity: correctness, until: open, proof: qp.create.inline_at_limit" +
+         more + "}\n";
+}
+
+/// A layer with a rule for a later version, one that is off in its own table, one that is turned off, and one in force.
+class OutOfForce : public testing::Test {
+protected:
+  Ran with_layer(const std::string& arguments) const { return run(words(arguments), {"VERBENA_QUIRKS=" + table_}); }
+  Json json(const std::string& arguments) const { return Json::parse(with_layer(arguments + " -j").out); }
+
+  const std::string table_ = cli_test::written(
+      "out-of-force.yaml", "schema: 1\ndriver: irdma\nrules:\n" + rule("later", ", requires: [moonshine]") +
+                               rule("own", ", enabled: false") + rule("stands", "") +
+                               "disable:\n  - {id: irdma-gen2-inline, reason: a test, expires: 2100-01-01}\n");
+};
+
+struct Expected {
+  const char* id;
+  const char* state;
+  const char* why;
+};
+constexpr Expected kExpected[] = {
+    {"later", "skipped", "skipped: needs table operations that this version lacks: moonshine"},
+    {"own", "off", "turned off in its own table"},
+    {"irdma-gen2-inline", "off", "a test (until 2100-01-01)"},
+};
+
+TEST_F(OutOfForce, IsMarkedInTheListWithWhy) {
+  const std::string text = with_layer("quirks list").out;
+  const Json rules = json("quirks list").at("rules");
+  const auto entry = [&](const std::string& id) {
+    for (const Json& one : rules)
+      if (one.at("id") == id) return one;
+    return Json();
+  };
+  for (const Expected& expected : kExpected) {
+    EXPECT_THAT(text, testing::ContainsRegex(std::string(expected.id) + " +irdma +qp +" + expected.state));
+    EXPECT_THAT(text, testing::ContainsRegex("not in force: " + std::string(expected.id) + ": "));
+    const Json one = entry(expected.id);
+    EXPECT_EQ(one.at("in_force"), false) << expected.id;
+    EXPECT_THAT(one.at("why_not").get<std::string>(), HasSubstr(expected.why));
+  }
+  EXPECT_EQ(entry("stands").at("in_force"), true);
+  EXPECT_EQ(entry("stands").at("why_not"), "");
+  EXPECT_THAT(text, Not(HasSubstr("not in force: stands")));
+}
+
+TEST_F(OutOfForce, IsMarkedWhereItIsShownWithWhy) {
+  for (const Expected& expected : kExpected) {
+    const std::string text = with_layer(std::string("quirks show ") + expected.id).out;
+    EXPECT_THAT(text, HasSubstr(std::string(expected.id) + " (" + expected.state + ", not in force)"));
+    EXPECT_THAT(text, HasSubstr(expected.why));
+    EXPECT_EQ(json(std::string("quirks show ") + expected.id).at("rule").at("in_force"), false);
+  }
+  EXPECT_THAT(with_layer("quirks show stands").out, Not(HasSubstr("not in force")));
+}
+
+TEST_F(OutOfForce, IsCountedAndNamedInTheStatus) {
+  const std::string text = with_layer("quirks status").out;
+  const Json document = json("quirks status");
+  for (const Expected& expected : kExpected) {
+    EXPECT_THAT(text, HasSubstr(std::string("not in force: ") + expected.id + ": "));
+    bool named = false;
+    for (const Json& one : document.at("not_in_force")) named |= one.at("rule") == expected.id;
+    EXPECT_TRUE(named) << expected.id;
+  }
+  EXPECT_THAT(text, testing::ContainsRegex("[0-9]+ of them, [0-9]+ in force"));
+}
+
+TEST_F(OutOfForce, ADriverWithoutARuleIsSaidToHaveNone) {
+  const Ran ran = run(words("quirks list --driver mlx6"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("no rule is of a driver 'mlx6'; did you mean 'mlx5'?"));
+  EXPECT_EQ(run(words("quirks list --driver mlx5")).code, 0);
+}
+
+/// Runs the command where /etc holds this table and nothing else, in a mount namespace of its own.
+Ran with_etc(const std::string& table, const std::string& arguments) {
+  const std::string out = cli_test::written("etc.out", "");
+  const std::string line = "unshare -rm sh -c 'mount -t tmpfs none /etc && mkdir -p /etc/verbena/quirks.d && cp " +
+                           table + " /etc/verbena/quirks.d/site.yaml && exec " + VERBENA_COMMAND + " " + arguments +
+                           "' >" + out + " 2>&1";
+  const int status = std::system(line.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, cli_test::read(out), ""};
+}
+
+TEST(SafetyOff, IsToldByExplainAndCapsWithoutBeingAskedFor) {
+  if (std::system("unshare -rm sh -c 'mount -t tmpfs none /etc' 2>/dev/null") != 0)
+    GTEST_SKIP() << "this machine makes no mount namespace for a user";
+  const std::string table =
+      cli_test::written("safety-off.yaml",
+                        "schema: 1\ndriver: rxe\ndisable:\n"
+                        "  - {id: rxe-post-before-rts, reason: patched here, expires: 2100-01-01}\n"
+                        "  - {id: rxe-qp-sge, reason: no safety rule, expires: 2100-01-01}\n");
+  for (const char* command : {"explain --nic rxe-6.12 --cq 1", "caps --nic rxe-6.12"}) {
+    const Ran text = with_etc(table, command);
+    EXPECT_EQ(text.code, 0) << text.out;
+    EXPECT_THAT(text.out, HasSubstr("warning: the safety rule rxe-post-before-rts does not hold here: turned off by "
+                                    "/etc/verbena/quirks.d/site.yaml:4: patched here (until 2100-01-01)"));
+    EXPECT_THAT(text.out, HasSubstr("patched here (until 2100-01-01)"));
+    EXPECT_THAT(text.out, Not(HasSubstr("no safety rule")));
+    const Ran json = with_etc(table, std::string(command) + " -j");
+    EXPECT_THAT(json.out, HasSubstr("\"safety_off\""));
+  }
+  // It would not have held on that device.
+  EXPECT_THAT(with_etc(table, "explain --nic hip09 --cq 1").out, Not(HasSubstr("warning")));
+}
+
+}  // namespace
