@@ -11,13 +11,13 @@
 namespace conform {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 /// With every verdict there is, the whole is 23 lines, and the prompt the last.
 constexpr std::size_t kReasons = 4;
 
 /// At most so many columns; a character may have several bytes.
 std::string cut(const std::string& text, std::size_t columns) {
-  const std::string clean = escape_terminal(text);
+  std::string clean = escape_terminal(text);
+  if (columns == 0) return clean;
   std::size_t shown = 0, at = 0, last = 0;
   for (; at < clean.size() && shown < columns; ++shown) {
     last = at;
@@ -49,9 +49,9 @@ std::string departures(const Run& run, Side side) {
 
 }  // namespace
 
-std::string run_to_summary(const Run& run) {
+std::string run_to_summary(const Run& run, std::size_t columns) {
   std::string out;
-  const auto line = [&](const std::string& text) { out += cut(text, kColumns) + '\n'; };
+  const auto line = [&](const std::string& text) { out += cut(text, columns) + '\n'; };
   line(title(run));
   line(fmt::format("{}, {}, {:.1f} s, list {}, Verbena {}", word(run.substrate), run.begun, run.seconds,
                    run.suite_version, run.verbena));

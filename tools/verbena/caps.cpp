@@ -8,6 +8,7 @@
 #include "exit_code.hpp"
 #include "json.hpp"
 #include "safety_off.hpp"
+#include "say.hpp"
 #include "table.hpp"
 
 namespace cli {
@@ -29,12 +30,12 @@ void print_raw(const Target& target) {
     table.row({std::string(name(cap)), number(target.caps[cap]),
                std::find(assumed.begin(), assumed.end(), cap) == assumed.end() ? "" : "assumed"});
   }
-  fmt::print("{}", table.text(2));
+  say("{}", table.text(2));
   for (const verbena::PortCaps& port : target.caps.ports) {
-    fmt::print("  port {}\n", port.number);
+    say("  port {}\n", port.number);
     Table ports({"cap", "value"});
     for (const verbena::PortCap cap : verbena::all_port_caps()) ports.row({std::string(name(cap)), number(port[cap])});
-    fmt::print("{}", ports.text(4));
+    say("{}", ports.text(4));
   }
 }
 
@@ -62,9 +63,9 @@ void print_contract(const verbena::Contract& contract) {
                 domain.known ? fmt::format("{}", domain.max) : "unknown", number(domain.declared),
                 domain.known ? origin(contract.provenance(domain.max_by)) : ""});
   }
-  fmt::print("{}\n", limits.text(2));
+  say("{}\n", limits.text(2));
   for (const verbena::Joint& joint : contract.joints()) {
-    fmt::print("  shared ring: {} ({})\n", joint.formula->name, origin(contract.provenance(joint.by)));
+    say("  shared ring: {} ({})\n", joint.formula->name, origin(contract.provenance(joint.by)));
   }
   Table features({"feature", "support", "by"});
   for (const verbena::FeatureInfo& feature : verbena::all_features()) {
@@ -72,14 +73,14 @@ void print_contract(const verbena::Contract& contract) {
     if (state.support == verbena::Support::unknown) continue;
     features.row({std::string(feature.name), std::string(name(state.support)), origin(contract.provenance(state.by))});
   }
-  fmt::print("\n{}\n", features.text(2));
+  say("\n{}\n", features.text(2));
   Table flags({"behaviour", "choice", "by"});
   for (const verbena::BehaviourInfo& flag : verbena::all_behaviours()) {
     const verbena::BehaviourState& state = contract.behaviour(flag.behaviour);
     if (contract.provenance(state.by).rule.empty()) continue;
     flags.row({std::string(flag.name), std::string(name(state.choice)), origin(contract.provenance(state.by))});
   }
-  if (!flags.empty()) fmt::print("{}\n", flags.text(2));
+  if (!flags.empty()) say("{}\n", flags.text(2));
 }
 
 Json contract_json(const verbena::Contract& contract) {
@@ -129,11 +130,11 @@ int show(const Session& session, const Options& options, bool raw, const std::ve
   all["devices"] = Json::array();
   for (const Target& target : targets) {
     if (!options.json) {
-      fmt::print("{}: {}\n", target.name, to_string(target.id));
+      say("{}: {}\n", target.name, to_string(target.id));
       if (raw) {
         print_raw(target);
       } else {
-        fmt::print("{}", to_text(safety_off(session, *target.contract)));
+        say("{}", to_text(safety_off(session, *target.contract)));
         print_contract(*target.contract);
       }
       continue;

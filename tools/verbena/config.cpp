@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "say.hpp"
 
 namespace cli {
+namespace {
+
+/// As load_settings() reads it where none is named.
+constexpr const char* kSiteFile = "/etc/verbena/site.yaml";
+
+}  // namespace
 
 void add_config(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("config", "Show every setting, its value and where that comes from");
@@ -20,11 +28,15 @@ void add_config(CLI::App& app, Run& run) {
       Json out;
       out["schema"] = kSchema;
       out["environment_read"] = !settings->privileged;
+      const bool present = access(kSiteFile, F_OK) == 0;
+      out["site_file"]["path"] = kSiteFile;
+      out["site_file"]["present"] = present;
+      if (!*json) say("site file {}{}\n", kSiteFile, present ? "" : ", which is not there");
       out["settings"] = Json::array();
       for (const verbena::SettingInfo& info : settings->info) {
         if (!*json) {
-          fmt::print("{} = {}\n    from {}; in the environment {}\n    {}\n", info.key,
-                     info.value.empty() ? "(empty)" : info.value, info.from, info.variable, info.help);
+          say("{} = {}\n    from {}; in the environment {}\n    {}\n", info.key,
+              info.value.empty() ? "(empty)" : info.value, info.from, info.variable, info.help);
           continue;
         }
         Json row;

@@ -12,6 +12,7 @@
 #include "peer/pair_verbs.hpp"
 #include "peer/server.hpp"
 #include "rig/memory.hpp"
+#include "say.hpp"
 #include "session.hpp"
 #include "verbena/verbs.hpp"
 #include "verbena/version.h"
@@ -157,7 +158,7 @@ int serve(const std::string& where, const conform::CaseList& list) {
   options.verbena = verbena_version();
   options.verbs = [] { return verbena::real_verbs(); };
   options.say = [](const std::string& line) {
-    fmt::print("{}\n", line);
+    say("{}\n", line);
     std::fflush(stdout);
   };
   const auto served = conform::peer::serve(options);

@@ -7,7 +7,9 @@
 #include <map>
 
 #include "json.hpp"
+#include "report.hpp"
 #include "report/summary.hpp"
+#include "say.hpp"
 #include "table.hpp"
 
 namespace cli {
@@ -26,7 +28,7 @@ void print_waiting(const conform::Run& run) {
   std::map<std::string, unsigned> waiting;
   for (const conform::CaseResult& one : run.cases)
     if (one.raw.verdict == Verdict::not_run && !one.raw.reason.empty()) ++waiting[one.raw.reason];
-  for (const auto& [reason, count] : waiting) fmt::print("  {} not run: {}\n", count, reason);
+  for (const auto& [reason, count] : waiting) say("  {} not run: {}\n", count, reason);
 }
 
 }  // namespace
@@ -57,19 +59,18 @@ void print_list(const std::vector<const conform::ListedCase*>& cases, bool json)
   Table table({"case", "impact", "needs", "what must hold"});
   for (const conform::ListedCase* one : cases)
     table.row({one->id, std::string(conform::word(one->impact)), joined(one->conditions.needs), one->says});
-  fmt::print("{}{} cases\n", table.text(0), cases.size());
+  say("{}{} cases\n", table.text(0), cases.size());
 }
 
 void print_summary(const conform::Run& run, const std::string& folder) {
-  fmt::print("{}", conform::run_to_summary(run));
+  say("{}", conform::run_to_summary(run, screen_columns()));
   print_waiting(run);
   if (run.red) {
-    fmt::print(
-        "What to do: look a case up with --list --case ID. What violates is the device's fault, or its driver's table "
+    say("What to do: look a case up with --list --case ID. What violates is the device's fault, or its driver's table "
         "of "
         "expectations has yet to say it; stale means that this table must change and the device is fine.\n");
   }
-  if (!folder.empty()) fmt::print("Reports: {}/index.html, run.json, junit.xml\n", folder);
+  if (!folder.empty()) say("Reports: {}/index.html, run.json, junit.xml\n", folder);
 }
 
 void print_proofs(const verbena::DeviceId& device, conform::Substrate substrate,
@@ -80,8 +81,8 @@ void print_proofs(const verbena::DeviceId& device, conform::Substrate substrate,
     ++counts[one.outcome];
     table.row({one.rule, one.proof, std::string(conform::word(one.outcome)), one.why});
   }
-  fmt::print("{} ({}): {} rules match\n{}", device.name, conform::word(substrate), proofs.size(), table.text(2));
-  for (const auto& [outcome, count] : counts) fmt::print("{} {}\n", count, conform::word(outcome));
+  say("{} ({}): {} rules match\n{}", device.name, conform::word(substrate), proofs.size(), table.text(2));
+  for (const auto& [outcome, count] : counts) say("{} {}\n", count, conform::word(outcome));
 }
 
 void show_progress(std::size_t done, std::size_t all, const std::string& id) {

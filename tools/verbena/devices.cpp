@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "say.hpp"
 #include "table.hpp"
 
 namespace cli {
@@ -28,7 +29,7 @@ int list_models(bool json) {
   if (json) {
     print(out);
   } else {
-    fmt::print("{}", table.text());
+    say("{}", table.text());
   }
   return kOk;
 }
@@ -74,9 +75,9 @@ int list(const Session& session, const Options& options) {
   if (options.json) {
     print(out);
   } else if (rows.empty()) {
-    fmt::print("no RDMA device on this host\n");
+    say("no RDMA device on this host\n");
   } else {
-    fmt::print("{}", table.text());
+    say("{}", table.text());
   }
   return kOk;
 }

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "say.hpp"
 #include "trial.hpp"
 
 namespace cli {
@@ -37,8 +38,8 @@ int dump(const Options& options, const DumpWords& words, std::vector<Target>& ta
       all["devices"].push_back(std::move(row));
       continue;
     }
-    fmt::print("{}", yaml);
-    for (const std::string& note : notes) fmt::print("# trial: {}\n", note);
+    say("{}", yaml);
+    for (const std::string& note : notes) say("# trial: {}\n", note);
   }
   if (options.json) print(all);
   return kOk;

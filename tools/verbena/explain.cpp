@@ -6,6 +6,7 @@
 #include "explained.hpp"
 #include "numbers.hpp"
 #include "safety_off.hpp"
+#include "say.hpp"
 #include "spec.hpp"
 #include "table.hpp"
 
@@ -96,19 +97,18 @@ int explain_all(const Session& session, const Options& options, const ExplainWor
     if (!off.empty()) out["safety_off"] = to_json(off);
     out["objects"] = Json::array();
     if (!options.json) {
-      fmt::print("{}: {}\nrules {}\n{}", target.name, to_string(target.id), hash_text(contract.quirks_hash()),
-                 to_text(off));
+      say("{}: {}\nrules {}\n{}", target.name, to_string(target.id), hash_text(contract.quirks_hash()), to_text(off));
     }
     for (const Explained& object : objects) {
       if (object.error) code = kFinding;
       if (options.json) {
         out["objects"].push_back(to_json(object));
       } else {
-        fmt::print("{}", to_text(object));
+        say("{}", to_text(object));
       }
     }
     if (words.rules && options.json) out["rules"] = rules_json(contract);
-    if (words.rules && !options.json) fmt::print("{}", rules_text(contract));
+    if (words.rules && !options.json) say("{}", rules_text(contract));
     documents.push_back(std::move(out));
   }
   if (!options.json) return code;
@@ -134,10 +134,14 @@ void add_explain(CLI::App& app, Run& run) {
   };
   list("--cq", words->cqs, "A completion queue of N entries, or FLOOR..WISH; repeatable");
   list("--qp", words->qps,
-       "A queue pair: rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all,in_place; N or "
+       "A queue pair: "
+       "rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all,in_place,policy=require|prefer|"
+       "allow; N or "
        "FLOOR..WISH; absent: depth 1, SGE 1 (with srq, 0 receives), inline 0, all opcodes; repeatable");
   list("--srq", words->srqs, "A shared receive queue: wr=N,sge=N,limit=N; repeatable");
-  list("--mr", words->mrs, "A region: BYTES[,local_write,remote_write,remote_read,remote_atomic,...]; repeatable");
+  list("--mr", words->mrs,
+       "A region: BYTES (4096, 64K, 1GiB: powers of 1024)[,local_write,remote_write,remote_read,remote_atomic,...]; "
+       "repeatable");
   command->add_option("--policy", words->policy, "When a wish cannot be met: require, prefer or allow")
       ->capture_default_str();
   command->add_flag("--rules", words->rules, "Show each rule that was looked at: applied, why not, what beat it");

@@ -8,6 +8,7 @@
 #include "explain_steps.hpp"
 #include "number_options.hpp"
 #include "ping_operations.hpp"
+#include "say.hpp"
 #include "verbena/connect.hpp"
 
 namespace cli {
@@ -120,16 +121,16 @@ void ping_datagrams(const Options& options, const PingWords& words, const Target
 }
 
 void print_text(const Report& report) {
-  for (const Explained& grant : report.grants) fmt::print("{}", to_text(grant));
-  for (const std::string& note : report.notes) fmt::print("{}\n", note);
+  for (const Explained& grant : report.grants) say("{}", to_text(grant));
+  for (const std::string& note : report.notes) say("{}\n", note);
   for (const Operation& operation : report.operations) {
-    fmt::print("{:<7} {:<14} {} -> {}{}{}\n",
-               !operation.tried     ? "absent"
-               : operation.failed() ? "FAILED"
-                                    : "ok",
-               operation.name, operation.from, operation.to,
-               operation.bytes == 0 ? "" : fmt::format(", {} bytes", operation.bytes),
-               operation.detail.empty() ? "" : ": " + operation.detail);
+    say("{:<7} {:<14} {} -> {}{}{}\n",
+        !operation.tried     ? "absent"
+        : operation.failed() ? "FAILED"
+                             : "ok",
+        operation.name, operation.from, operation.to,
+        operation.bytes == 0 ? "" : fmt::format(", {} bytes", operation.bytes),
+        operation.detail.empty() ? "" : ": " + operation.detail);
   }
 }
 

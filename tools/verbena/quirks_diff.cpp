@@ -10,6 +10,7 @@
 #include "number_options.hpp"
 #include "numbers.hpp"
 #include "quirks.hpp"
+#include "say.hpp"
 #include "table.hpp"
 
 namespace cli {
@@ -181,13 +182,13 @@ int diff(Options options, const QuirksDiffWords& words) {
       table.row({change.what, change.from, change.to, change.from_rule.empty() ? "-" : change.from_rule,
                  change.to_rule.empty() ? "-" : change.to_rule});
     }
-    if (!options.json) fmt::print("{}\n{}", target.name, table.text(2));
+    if (!options.json) say("{}\n{}", target.name, table.text(2));
     out["devices"].push_back(std::move(row));
   }
   if (options.json) {
     print(out);
   } else {
-    fmt::print("{} of {} contracts change\n", changed, targets->size());
+    say("{} of {} contracts change\n", changed, targets->size());
   }
   return changed == 0 ? kOk : kFinding;
 }

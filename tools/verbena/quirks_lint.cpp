@@ -11,6 +11,7 @@
 #include "json.hpp"
 #include "numbers.hpp"
 #include "quirks.hpp"
+#include "say.hpp"
 
 namespace cli {
 namespace {
@@ -69,8 +70,13 @@ int lint(const QuirksLintWords& words) {
     for (const verbena::Finding& finding : findings) out["findings"].push_back(to_json(finding));
     print(out);
   } else {
-    for (const verbena::Finding& finding : findings) fmt::print("{}\n", to_string(finding));
-    fmt::print("{} finding{}\n", findings.size(), findings.size() == 1 ? "" : "s");
+    for (const verbena::Finding& finding : findings) say("{}\n", to_string(finding));
+    say("{} finding{}\n", findings.size(), findings.size() == 1 ? "" : "s");
+    const auto takes_place = std::count_if(findings.begin(), findings.end(), [](const verbena::Finding& finding) {
+      return finding.text.starts_with("replaces the rule of the same id");
+    });
+    if (takes_place > 20)
+      say("{} rules take the place of those built in: --as builtin checks the tables in place of them\n", takes_place);
   }
   return bad ? kFinding : kOk;
 }

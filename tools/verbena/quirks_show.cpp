@@ -10,6 +10,7 @@
 #include "nearest.hpp"
 #include "numbers.hpp"
 #include "quirks.hpp"
+#include "say.hpp"
 #include "table.hpp"
 #include "verbena/rule_state.hpp"
 
@@ -113,16 +114,16 @@ int list(const Options& options, const std::string& driver) {
   if (options.json) {
     print(out);
   } else {
-    fmt::print("{}{}", table.text(), out_of_force);
+    say("{}{}", table.text(), out_of_force);
   }
   return kOk;
 }
 
 void print_rule(const verbena::RuleSummary& rule, const Traces& traces) {
   const std::string why_not = why_not_in_force(rule);
-  fmt::print("{}{}\n", rule.id, why_not.empty() ? "" : fmt::format(" ({}, not in force)", state_of(rule)));
+  say("{}{}\n", rule.id, why_not.empty() ? "" : fmt::format(" ({}, not in force)", state_of(rule)));
   const auto line = [](std::string_view key, const std::string& value) {
-    if (!value.empty()) fmt::print("  {:<9} {}\n", key, value);
+    if (!value.empty()) say("  {:<9} {}\n", key, value);
   };
   line("why not", why_not);
   line("driver", rule.driver);

@@ -4,6 +4,7 @@
 #include "exit_code.hpp"
 #include "json.hpp"
 #include "quirks.hpp"
+#include "say.hpp"
 #include "table.hpp"
 #include "verbena/rule_state.hpp"
 
@@ -58,19 +59,19 @@ int status(bool json) {
     print(out);
     return code;
   }
-  fmt::print("rules {}, {} of them, {} in force\n{}", hash_text((*quirks)->hash()), (*quirks)->rules().size(),
-             (*quirks)->rules().size() - out["not_in_force"].size(), table.text());
+  say("rules {}, {} of them, {} in force\n{}", hash_text((*quirks)->hash()), (*quirks)->rules().size(),
+      (*quirks)->rules().size() - out["not_in_force"].size(), table.text());
   for (const Json& one : out["not_in_force"]) {
-    fmt::print("not in force: {}: {}\n", one["rule"].get<std::string>(), one["why_not"].get<std::string>());
+    say("not in force: {}: {}\n", one["rule"].get<std::string>(), one["why_not"].get<std::string>());
   }
   for (const verbena::LayerReport& layer : (*quirks)->layers()) {
-    for (const verbena::Finding& finding : layer.findings) fmt::print("{}\n", to_string(finding));
+    for (const verbena::Finding& finding : layer.findings) say("{}\n", to_string(finding));
     if (layer.loaded || layer.left_out.empty()) continue;
-    fmt::print("{}: one fault keeps the whole layer out, so that this is not in force either:\n", layer.path);
-    for (const std::string& lost : layer.left_out) fmt::print("  {}\n", lost);
+    say("{}: one fault keeps the whole layer out, so that this is not in force either:\n", layer.path);
+    for (const std::string& lost : layer.left_out) say("  {}\n", lost);
   }
   if (code != kOk && settings->values.strict_quirks) {
-    fmt::print("with VERBENA_QUIRKS_STRICT no device opens until that is mended\n");
+    say("with VERBENA_QUIRKS_STRICT no device opens until that is mended\n");
   }
   return code;
 }

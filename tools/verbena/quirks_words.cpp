@@ -6,6 +6,7 @@
 #include "exit_code.hpp"
 #include "json.hpp"
 #include "quirks.hpp"
+#include "say.hpp"
 #include "table.hpp"
 
 namespace cli {
@@ -21,7 +22,7 @@ int formulas(bool json) {
     row["formula"] = formula->name;
     row["meaning"] = formula->meaning;
     row["params"] = Json::array();
-    if (!json) fmt::print("{}: {}\n", formula->name, formula->meaning);
+    if (!json) say("{}: {}\n", formula->name, formula->meaning);
     Table table({"parameter", "default", "from", "to", "meaning"});
     for (const verbena::ParamInfo& param : formula->params) {
       Json entry;
@@ -34,7 +35,7 @@ int formulas(bool json) {
       table.row({std::string(param.name), fmt::format("{}", param.fallback), fmt::format("{}", param.min),
                  fmt::format("{}", param.max), std::string(param.meaning)});
     }
-    if (!json) fmt::print("{}", table.text(2));
+    if (!json) say("{}", table.text(2));
     out["formulas"].push_back(std::move(row));
   }
   if (json) print(out);
@@ -57,7 +58,7 @@ int flags(bool json) {
     }
     row["without_a_rule"] = name(flag.fallback);
     if (!json) {
-      fmt::print("{}: {}\n    {}\n    without a rule: {}\n", flag.name, choices, flag.meaning, name(flag.fallback));
+      say("{}: {}\n    {}\n    without a rule: {}\n", flag.name, choices, flag.meaning, name(flag.fallback));
     }
     out["flags"].push_back(std::move(row));
   }

@@ -2,6 +2,8 @@
 #include "report.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -44,6 +46,12 @@ verbena::Result<conform::Run> read_run(const std::string& file_or_folder) {
   return conform::load_run(folder ? file_or_folder + "/run.json" : file_or_folder);
 }
 
+std::size_t screen_columns() noexcept {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40 ? size.ws_col : 80;
+}
+
 int write_report(const std::string& file, const std::string& text) {
   if (file == "-") {
     // main() sees to what cannot be written.
@@ -63,7 +71,7 @@ void add_report_show(CLI::App& report, Run& run) {
   command->callback([file, &run] {
     run = [file] {
       const verbena::Result<conform::Run> one = read_run(*file);
-      return one ? write_report("-", conform::run_to_summary(*one)) : fail(one.error(), kUsage);
+      return one ? write_report("-", conform::run_to_summary(*one, screen_columns())) : fail(one.error(), kUsage);
     };
   });
 }

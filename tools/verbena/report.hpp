@@ -19,6 +19,9 @@ void add_report_diff(CLI::App& report, Run& run);
 /// none is kUsage, since kFinding says something of results.
 verbena::Result<conform::Run> read_run(const std::string& file_or_folder);
 
+/// The width of the terminal that standard output is; 0, which is no bound, where it is none.
+std::size_t screen_columns() noexcept;
+
 /// Writes a report, to standard output for `-`, and gives the exit code; prints why it cannot be written.
 int write_report(const std::string& file, const std::string& text);
 

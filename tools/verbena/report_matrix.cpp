@@ -6,6 +6,7 @@
 #include "exit_code.hpp"
 #include "report.hpp"
 #include "report/html.hpp"
+#include "say.hpp"
 
 namespace cli {
 namespace {
@@ -38,7 +39,7 @@ int matrix(const MatrixWords& words) {
   const int wrote = write_report(words.output, *pages.devices);
   if (wrote != kOk || !pages.models) return wrote;
   const int wrote_models = write_report(models, *pages.models);
-  if (wrote_models == kOk) fmt::print("runs on emulated NICs are on a page of their own: {}\n", models);
+  if (wrote_models == kOk) say("runs on emulated NICs are on a page of their own: {}\n", models);
   return wrote_models;
 }
 

@@ -6,6 +6,7 @@
 #include "conform_list.hpp"
 #include "exit_code.hpp"
 #include "runner/bundle.hpp"
+#include "say.hpp"
 
 namespace cli {
 
@@ -20,8 +21,8 @@ void add_report_verify(CLI::App& report, Run& run) {
       if (!list) return fail(list.error());
       const auto wrong = conform::verify_bundle(*folder, *list);
       if (!wrong) return fail(wrong.error(), kUsage);
-      for (const std::string& one : *wrong) fmt::print("{}\n", one);
-      if (wrong->empty()) fmt::print("{} holds\n", *folder);
+      for (const std::string& one : *wrong) say("{}\n", one);
+      if (wrong->empty()) say("{} holds\n", *folder);
       return wrong->empty() ? kOk : kFinding;
     };
   });

@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "exit_code.hpp"
 #include "json.hpp"
 #include "numbers.hpp"
+#include "say.hpp"
 
 namespace cli {
 
@@ -16,8 +18,9 @@ using verbena::Failure;
 using verbena::Result;
 
 void complain(const std::string& text) noexcept {
+  const std::string clean = plain(text);
   // Nobody is left to be told of an error that cannot be written.
-  for (const char* part : {"verbena: ", text.c_str(), "\n"}) static_cast<void>(std::fputs(part, stderr));
+  for (const char* part : {"verbena: ", clean.c_str(), "\n"}) static_cast<void>(std::fputs(part, stderr));
 }
 
 namespace {
@@ -81,8 +84,10 @@ Result<Target> Session::model(const std::string& name, unsigned port) const {
   if (!model) return Failure(model.error());
   const auto number = static_cast<std::uint8_t>(port);
   if (model->caps.port(number) == nullptr) {
+    std::vector<unsigned> ports;
+    for (const verbena::PortCaps& each : model->caps.ports) ports.push_back(each.number);
     return Failure(bad_argument(
-        "port", fmt::format("the model {} has no port {}; it has {}", model->name, port, model->caps.ports.size())));
+        "port", fmt::format("the model {} has no port {}; -i takes {}", model->name, port, fmt::join(ports, ", "))));
   }
   Target target;
   target.name = model->name;
@@ -95,7 +100,12 @@ Result<Target> Session::model(const std::string& name, unsigned port) const {
 
 Result<Target> Session::device(const std::string& name, unsigned port) const {
   Result<verbena::Device> device = library_->open(name);
-  if (!device) return Failure(device.error());
+  if (!device) {
+    verbena::Error error = device.error();
+    if (error.kind == verbena::ErrorKind::no_device && verbena::load_model(name))
+      error.text += fmt::format("; there is a model of that name: --nic {}", name);
+    return Failure(std::move(error));
+  }
   Result<std::shared_ptr<const verbena::Contract>> contract = device->contract(static_cast<std::uint8_t>(port));
   if (!contract) return Failure(contract.error());
   Target target;

@@ -38,8 +38,13 @@ std::size_t edit_distance(std::string_view left, std::string_view right, std::si
 }
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> known) noexcept {
-  std::size_t best = std::max<std::size_t>(1, word.size() / 3);
   std::string_view nearest;
+  // What somebody began to write: connectx6 is connectx6dx sooner than connectx5.
+  for (const std::string_view candidate : known)
+    if (word.size() >= 4 && candidate.starts_with(word) && (nearest.empty() || candidate.size() < nearest.size()))
+      nearest = candidate;
+  if (!nearest.empty()) return nearest;
+  std::size_t best = std::max<std::size_t>(1, word.size() / 3);
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(word, candidate, best);
     if (distance > best || (distance == best && !nearest.empty())) continue;

@@ -88,8 +88,8 @@ void read_one_ask(Field field, const yaml::Node& node, Rule& rule, Reporter& rep
     return;
   }
   if (!number || *number == 0 || *number > 0xffffffffU || (key.scalar == "not_multiple_of" && *number < 2)) {
-    report.error(value.at, fmt::format("found {} for '{}'; allowed is a number from {}", yaml::describe(value),
-                                       key.scalar, key.scalar == "not_multiple_of" ? 2 : 1));
+    report.error(value.at, fmt::format("found {} for '{}'; allowed is a number from {} to {}", yaml::describe(value),
+                                       key.scalar, key.scalar == "not_multiple_of" ? 2 : 1, 0xffffffffU));
     return;
   }
   constexpr std::array<AskKind, 4> kinds{AskKind::power_of_two, AskKind::multiple_of, AskKind::not_multiple_of,
@@ -157,8 +157,11 @@ void read_limit(const yaml::Node& node, Rule& rule, Reporter& report) {
     if (report.full()) return;
     const auto field = find_field(rule.summary.on, key.scalar);
     if (!field) {
-      report.error(key.at, fmt::format("unknown field '{}' on {}; allowed are {}{}", key.scalar, name(rule.summary.on),
-                                       join(known), did_you_mean(key.scalar, known)));
+      report.error(key.at, known.empty()
+                               ? fmt::format("unknown field '{}': on {} there is nothing to limit", key.scalar,
+                                             name(rule.summary.on))
+                               : fmt::format("unknown field '{}' on {}; allowed are {}{}", key.scalar,
+                                             name(rule.summary.on), join(known), did_you_mean(key.scalar, known)));
       continue;
     }
     read_field(*field, value, rule, report);

@@ -270,6 +270,26 @@ bool matches_some(const Rule& rule, const std::vector<Model>& models) {
   });
 }
 
+/// Says so when an id of the rule is written in decimal, and read in hexadecimal it would be a known model's.
+std::string forgotten_0x(const Rule& rule, const std::vector<Model>& models) {
+  for (const quirks::Condition& condition : rule.match) {
+    if (condition.key != quirks::MatchKey::part_id && condition.key != quirks::MatchKey::pci_vendor) continue;
+    for (const quirks::Range& range : condition.numbers) {
+      const auto meant = quirks::read_number(fmt::format("0x{}", range.low));
+      if (range.low != range.high || !meant ||
+          condition.written.find(fmt::format("{}", range.low)) == std::string::npos)
+        continue;
+      for (const Model& model : models) {
+        const auto& id = condition.key == quirks::MatchKey::part_id ? model.device.part_id : model.device.pci_vendor;
+        if (id && *id == *meant)
+          return fmt::format(": {} {} is decimal, and 0x{} is that of {}", name(condition.key), range.low, range.low,
+                             model.name);
+      }
+    }
+  }
+  return {};
+}
+
 /// Says so when the rule is of a driver that no model has; empty when one has it.
 std::string unknown_driver(const Rule& rule, const std::vector<Model>& models) {
   std::vector<std::string_view> drivers;
@@ -328,10 +348,11 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
           fmt::format("is skipped by this version, which lacks: {}", fmt::join(rule.summary.requires_features, ", "))));
     if (!matches_some(rule, models)) {
       const bool site = of_a_site(rule.layer);
-      const std::string driver = unknown_driver(rule, models);
-      const FindingLevel level = driver.empty() ? FindingLevel::note : FindingLevel::warning;
+      std::string slip = unknown_driver(rule, models);
+      if (slip.empty()) slip = forgotten_0x(rule, models);
+      const FindingLevel level = slip.empty() ? FindingLevel::note : FindingLevel::warning;
       findings.push_back(
-          about(rule, site ? level : FindingLevel::error, fmt::format("matches no known model{}", driver)));
+          about(rule, site ? level : FindingLevel::error, fmt::format("matches no known model{}", slip)));
     }
     if (!in_force(rule)) continue;
     quirks::check_replaces(rule, rules, findings);

@@ -111,7 +111,8 @@ Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
   if (!root->is_map()) return refuse(root->at, "found no map; a site file is a map of sections");
   for (const auto& [section, values] : root->entries) {
     if (section.scalar == "schema") {
-      if (values.scalar != "1") return refuse(values.at, "this version reads schema 1");
+      if (values.scalar != "1")
+        return refuse(values.at, fmt::format("schema {}; this version reads schema 1", yaml::describe(values)));
       continue;
     }
     if (!values.is_map())
@@ -123,8 +124,10 @@ Result<void> read_site_file(const std::string& path, LoadedSettings& loaded) {
       if (known == kKnown.end())
         return refuse(key.at, fmt::format("unknown setting '{}'; allowed are {}{}", full, quirks::join(keys),
                                           quirks::did_you_mean(full, keys)));
-      if (!value.is_scalar() || !known->take(value.scalar, loaded.values))
-        return refuse(value.at, refusal(*known, value.scalar));
+      if (!value.is_scalar())
+        return refuse(value.at, fmt::format("found {} for {}; one value is allowed: {}", yaml::describe(value),
+                                            known->key, known->help));
+      if (!known->take(value.scalar, loaded.values)) return refuse(value.at, refusal(*known, value.scalar));
       SettingInfo& info = loaded.info[static_cast<std::size_t>(known - kKnown.begin())];
       info.value = value.scalar;
       info.from = fmt::format("{}:{}", path, value.at.line);

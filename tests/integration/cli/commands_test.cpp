@@ -105,6 +105,13 @@ const Case kCommands[] = {
     {"PingOfThree", "ping -d a,b,c", 2, {"one or two devices"}},
     {"TrialOfAModel", "dump --nic e810-roce --trial", 2, {"is a model"}},
 
+    {"ModelAsADevice", "explain e810-roce --cq 1", 2, {"there is a model of that name: --nic e810-roce"}},
+    {"ModelBegun", "caps --nic connectx6", 2, {"did you mean 'connectx6"}},
+    {"ModelsOtherPort", "caps --nic hip09 -i 9", 2, {"has no port 9; -i takes 1"}},
+    {"HelpOfPolicyAndSuffixes", "explain --help", 0, {"policy=require|prefer|allow", "64K"}},
+    {"SiteFileIsNamed", "config", 0, {"site file /etc/verbena/site.yaml"}},
+    {"LintOfTheShippedTablesAsASite", "quirks lint " VERBENA_SOURCE_DIR "/quirks", 0, {"--as builtin"}},
+
     {"Caps", "caps --nic e810-roce", 0, {"qp.max_inline_data", "101", "irdma-gen2-inline"}},
     {"RawCaps", "caps --raw --nic e810-roce", 0, {"max_qp_wr", "4063", "unknown"}},
     {"Models", "devices --models", 0, {"e810-roce", "connectx5", "siw-6.12"}},
@@ -187,6 +194,25 @@ TEST(EverySubcommand, EndsWithItsCodeWhereItsErrorCannotBeWritten) {
     const int status = std::system(line.c_str());
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << line << " ended with " << status;
   }
+}
+
+TEST(EverySubcommand, PrintsNoControlCharacterOfATableOrAModel) {
+  const std::string table = cli_test::written(
+      "escapes.yaml",
+      "schema: 1\ndriver: rxe\nrules:\n  - {id: site, on: qp, limit: {max_inline_data: {max: 3}}, because: \"red "
+      "\\e[31m\\x07 text\", source: \"\\e]0;title\", evidence: measured, severity: correctness, until: open, proof: "
+      "qp.create.inline_at_limit}\n");
+  const std::string broken = cli_test::written("escapes-broken.yaml", "schema: 1\n\"\\e[2J\": 1\n");
+  for (const char* arguments : {"quirks show site", "quirks list", "explain --nic rxe-6.12 --qp rc,inline=40",
+                                "caps --nic rxe-6.12", "quirks lint", "quirks status"}) {
+    for (const std::string& layer : {table, broken}) {
+      const cli_test::Ran ran = run(words(arguments), {"VERBENA_QUIRKS=" + layer});
+      for (const char bad : {'\x1b', '\x07'})
+        EXPECT_EQ(ran.all().find(bad), std::string::npos) << arguments << '\n' << ran.all();
+    }
+  }
+  EXPECT_NE(run({"quirks", "show", "site"}, {"VERBENA_QUIRKS=" + table}).out.find("red ?[31m? text"),
+            std::string::npos);
 }
 
 TEST(Config, WarnsOfAnUnknownVariableWithItsNearest) {

@@ -67,6 +67,13 @@ TEST_F(Report, ShowsARunOfAFileAndOfTheFolderThatHoldsIt) {
   }
 }
 
+TEST_F(Report, CutsNoLineThatATerminalDoesNotHaveToHold) {
+  conform::Run long_reason = conform::small_run();
+  long_reason.why_red = {std::string(300, 'x') + " end"};
+  const Ran ran = run({"report", "show", write("run.json", long_reason)});
+  EXPECT_THAT(ran.out, AllOf(HasSubstr(std::string(300, 'x') + " end"), Not(HasSubstr("\xe2\x80\xa6"))));
+}
+
 TEST_F(Report, WritesPageAndJunitToAFileOrToStandardOutput) {
   const std::string from = write("run.json", conform::small_run());
   EXPECT_EQ(run({"report", "html", from, "-o", path("run.html")}).code, 0);

@@ -74,6 +74,18 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Each, LintOfNumbers, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
+TEST(LintOfMatches, SeesAForgottenHexadecimal) {
+  const auto text = [](const std::string& match) {
+    for (const Finding& finding : site({rule("site", "on: qp, limit: {max_inline_data: {max: 60}}, " + match)}))
+      if (finding.text.starts_with("matches no known model")) return std::string(name(finding.level)) + finding.text;
+    return std::string();
+  };
+  EXPECT_THAT(text("match: {part_id: 1592}"), HasSubstr("warningmatches no known model: part_id 1592 is decimal, and "
+                                                        "0x1592 is that of"));
+  EXPECT_EQ(text("match: {part_id: 5522}"), "") << "that is 0x1592";
+  EXPECT_EQ(text("match: {part_id: 77}"), "notematches no known model");
+}
+
 auto says(const std::string& rule_id, const std::string& text) {
   return AllOf(Field("rule", &Finding::rule, rule_id), Field("text", &Finding::text, HasSubstr(text)));
 }

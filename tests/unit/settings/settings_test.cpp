@@ -168,5 +168,17 @@ TEST_F(SettingsTest, ADirectoryInPlaceOfTheSiteFileIsAnError) {
   EXPECT_THAT(loaded.error().text, AllOf(HasSubstr(path_), HasSubstr("cannot be read")));
 }
 
+TEST(SiteFile, SaysWhatItFoundOfAListAndOfAnotherSchema) {
+  const auto said = [](const std::string& text) {
+    const std::string path = testing::TempDir() + "/verbena_site_said.yaml";
+    std::ofstream(path) << text;
+    const auto loaded = load_settings(path, {}, false);
+    return loaded ? std::string() : loaded.error().text;
+  };
+  EXPECT_THAT(said("schema: 3\n"), testing::HasSubstr("schema '3'; this version reads schema 1"));
+  EXPECT_THAT(said("schema: 1\nquirks: {path: [/a, /b]}\n"),
+              testing::AllOf(testing::HasSubstr("quirks.path; one value is allowed"), testing::HasSubstr("':'")));
+}
+
 }  // namespace
 }  // namespace verbena
