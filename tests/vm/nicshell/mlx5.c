@@ -75,6 +75,7 @@ static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_
   if (nic->model->verbs_vendor == nic->model->pci_vendor) attr->vendor_id = VENDOR_OUI;
   attr->max_send_sge = (min(nic_mlx5_max_send_wqe(nic), 512u) - 32) / DATA_SEGMENT;
   attr->max_recv_sge = nic_mlx5_max_recv_wqe(nic) / DATA_SEGMENT;
+  if (!attr->max_mw) attr->device_cap_flags &= ~(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B);
   if (!udata || !udata->outlen) return 0;
   answer.response_length = min(udata->outlen, sizeof(answer));
   answer.cqe_comp_caps.max_num = COMPRESSED_CQES;
@@ -345,12 +346,10 @@ static int create_ah(struct nic* nic, struct nic_ah* ah, struct ib_udata* udata,
 static const struct ib_device_ops ops = {
     .driver_id = RDMA_DRIVER_MLX5,
     .uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
-    .alloc_mw = nic_alloc_mw,
     .attach_mcast = nic_attach_mcast,
     .create_ah = nic_create_user_ah,
     .create_srq = nic_create_srq,
     .create_user_ah = nic_create_user_ah,
-    .dealloc_mw = nic_dealloc_mw,
     .destroy_ah = nic_destroy_ah,
     .destroy_srq = nic_destroy_srq,
     .detach_mcast = nic_attach_mcast,
@@ -363,11 +362,18 @@ static const struct ib_device_ops ops = {
     .resize_cq = nic_resize_cq,
 };
 
+// mlx5_ib_dev_mw_ops
+static const struct ib_device_ops mw_ops = {
+    .alloc_mw = nic_alloc_mw,
+    .dealloc_mw = nic_dealloc_mw,
+};
+
 const struct nic_vendor nic_mlx5 = {
     .driver = "mlx5",
     .parent_driver = "mlx5_core",
     .ops = &ops,
     .xrc_ops = &nic_xrc_ops,  // mlx5_ib_stage_caps_init
+    .mw_ops = &mw_ops,
     .objects = nic_mlx5_objects,
     .exhausted = {-ENOMEM, NULL},  // firmware's refusal, whose errno no source gives
     .fallback = fallback,

@@ -123,6 +123,7 @@ struct nic_vendor {
   const char* parent_driver; /* that of the PCI function */
   const struct ib_device_ops* ops; /* what this driver has; the rest comes from nic_base_ops */
   const struct ib_device_ops* xrc_ops; /* what it has beyond that where device_cap_flags has XRC */
+  const struct ib_device_ops* mw_ops;  /* and where the device counts memory windows */
   const struct uapi_definition* objects; /* kinds of its own, beyond those of verbs */
   struct {
     int error;
