@@ -39,8 +39,10 @@ static u32 features(const struct nic* nic) {
   return generation(nic) == GEN_1 ? 0 : FEATURE_RTS_AE | FEATURE_CQ_RESIZE;
 }
 
-// irdma_query_device: what is left, not what there is
+// irdma_query_device: what is left, not what there is. As many groups as queue pairs: irdma_initialize_hw_rsrc
+// (hw/irdma/hw.c).
 static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_udata* udata) {
+  if (!nic->model->caps[NIC_CAP_MAX_MCAST_GRP].known) attr->max_mcast_grp = attr->max_qp;
   attr->max_qp -= atomic_read(&nic->used[NIC_QPS]);
   attr->max_cq -= atomic_read(&nic->used[NIC_CQS]);
   attr->max_mr -= atomic_read(&nic->mrs);
@@ -320,21 +322,26 @@ static const struct ib_device_ops ops = {
     .driver_id = RDMA_DRIVER_IRDMA,
     .uverbs_abi_ver = IRDMA_ABI_VER,
     .alloc_mw = nic_alloc_mw,
+    .dealloc_mw = nic_dealloc_mw,
+    .rereg_user_mr = nic_rereg_user_mr,
+    .resize_cq = nic_resize_cq,
+};
+
+// irdma_roce_dev_ops
+static const struct ib_device_ops roce_ops = {
     .attach_mcast = nic_attach_mcast,
     .create_ah = nic_create_user_ah,
     .create_user_ah = nic_create_user_ah,
-    .dealloc_mw = nic_dealloc_mw,
     .destroy_ah = nic_destroy_ah,
     .detach_mcast = nic_attach_mcast,
     .query_ah = nic_query_ah,
-    .rereg_user_mr = nic_rereg_user_mr,
-    .resize_cq = nic_resize_cq,
 };
 
 const struct nic_vendor nic_irdma = {
     .driver = "irdma",
     .parent_driver = "ice",
     .ops = &ops,
+    .roce_ops = &roce_ops,
     .exhausted = {-EOVERFLOW, "irdma_alloc_rsrc"},
     .query_device = query_device,
     .alloc_context = alloc_context,

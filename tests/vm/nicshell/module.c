@@ -55,6 +55,7 @@ static int register_nic(struct nic* nic) {
   if (nic->vendor->xrc_ops && nic_cap(nic, NIC_CAP_DEVICE_CAP_FLAGS) & IB_DEVICE_XRC)
     ib_set_device_ops(&nic->ib, nic->vendor->xrc_ops);
   if (nic->vendor->mw_ops && nic_cap(nic, NIC_CAP_MAX_MW)) ib_set_device_ops(&nic->ib, nic->vendor->mw_ops);
+  if (nic->vendor->roce_ops && nic_is_roce(nic)) ib_set_device_ops(&nic->ib, nic->vendor->roce_ops);
   ib_set_device_ops(&nic->ib, &nic_base_ops);
   nic->ib.driver_def = nic->vendor->objects;
   if (nic->model->link_layer == NIC_ETHERNET) error = ib_device_set_netdev(&nic->ib, nic->ethernet, 1);

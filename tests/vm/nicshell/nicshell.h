@@ -124,6 +124,7 @@ struct nic_vendor {
   const struct ib_device_ops* ops; /* what this driver has; the rest comes from nic_base_ops */
   const struct ib_device_ops* xrc_ops; /* what it has beyond that where device_cap_flags has XRC */
   const struct ib_device_ops* mw_ops;  /* and where the device counts memory windows */
+  const struct ib_device_ops* roce_ops; /* and what it has on RoCE alone; NULL: nothing */
   const struct uapi_definition* objects; /* kinds of its own, beyond those of verbs */
   struct {
     int error;
