@@ -177,6 +177,11 @@ static int modify_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr
     return REFUSE(verdict, -EINVAL, "bnxt_re_modify_qp (path_mtu)");
   if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > nic_cap(nic, NIC_CAP_MAX_QP_INIT_RD_ATOM))
     return REFUSE(verdict, -EINVAL, "bnxt_re_modify_qp (max_dest_rd_atomic)");
+  // The driver looks at none of these: firmware is given them. Whether it refuses them no source says; its refusals are
+  // EIO (bnxt_qplib_rcfw_send_message, hw/bnxt_re/qplib_rcfw.c).
+  if (((mask & IB_QP_PKEY_INDEX) && attr->pkey_index) || ((mask & IB_QP_TIMEOUT) && attr->timeout > 31) ||
+      ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7) || ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7))
+    return -EIO;
   // too many reads are cut without a word, and remote access is always on
   if (mask & IB_QP_MAX_QP_RD_ATOMIC)
     attr->max_rd_atomic = min_t(u64, attr->max_rd_atomic, nic_cap(nic, NIC_CAP_MAX_QP_RD_ATOM));
@@ -184,6 +189,13 @@ static int modify_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr
     attr->qp_access_flags |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
   if (mask & IB_QP_STATE) qp->state = attr->qp_state;
   return 0;
+}
+
+// bnxt_re_query_qp: the path has its GRH, and not its port
+static void query_qp(const struct nic* nic, const struct nic_qp* qp, struct ib_qp_attr* attr) {
+  if (qp->ib.qp_type == IB_QPT_UD) memset(&attr->ah_attr, 0, sizeof(attr->ah_attr));
+  rdma_ah_set_ah_flags(&attr->ah_attr, IB_AH_GRH);
+  rdma_ah_set_port_num(&attr->ah_attr, 0);
 }
 
 // The address handle's number goes into a page that is shared with the library; the shell leaves it 0.
@@ -220,5 +232,6 @@ const struct nic_vendor nic_bnxt_re = {
     .modify_srq = modify_srq,
     .create_qp = create_qp,
     .modify_qp = modify_qp,
+    .query_qp = query_qp,
     .create_ah = create_ah,
 };

@@ -32,6 +32,10 @@ struct ib_mr* nic_reg_user_mr(struct ib_pd* pd, u64 start, u64 length, u64 virt,
   mr->start = start;
   mr->ib.device = pd->device;
   mr->ib.pd = pd;
+  if (start + length < start || PAGE_ALIGN(start + length) < start + length) {
+    error = REFUSE(&verdict, -EINVAL, "ib_umem_get");
+    goto failed;
+  }
   if (length > nic_cap(nic, NIC_CAP_MAX_MR_SIZE)) {
     error = REFUSE(&verdict, nic->vendor->too_long ?: -EINVAL, "reg_user_mr (max_mr_size)");
     goto failed;
