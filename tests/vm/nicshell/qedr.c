@@ -10,8 +10,6 @@
 #define MAX_INLINE 256
 
 static const struct nic_figure fallback[NIC_CAP_COUNT] = {
-    [NIC_CAP_MAX_SRQ_WR] = {true, 32767},
-    [NIC_CAP_MAX_PKEYS] = {true, 1},
     [NIC_CAP_PAGE_SIZE_CAP] = {true, 0x7ffff000},
 };
 
@@ -90,6 +88,7 @@ static int create_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_init_attr*
   if (attr->create_flags) return REFUSE(verdict, -EOPNOTSUPP, "qedr_create_qp");
   if (attr->qp_type != IB_QPT_RC && attr->qp_type != IB_QPT_XRC_INI && attr->qp_type != IB_QPT_XRC_TGT)
     return REFUSE(verdict, -EOPNOTSUPP, "qedr_check_qp_attrs");
+  if (!nic_is_roce(nic) && attr->qp_type != IB_QPT_RC) return -EOPNOTSUPP;  // the driver passes XRC on to firmware
   if (cap->max_send_wr > nic_cap(nic, NIC_CAP_MAX_QP_WR) ||
       cap->max_inline_data > nic_made(nic, NIC_MADE_INLINE_MAX, MAX_INLINE) || cap->max_send_sge > sges ||
       cap->max_recv_sge > sges)
@@ -125,21 +124,43 @@ static int modify_qp(struct nic* nic, struct nic_qp* qp, struct ib_qp_attr* attr
   return 0;
 }
 
+// qedr_query_qp; the retry counts have three bits on their way to firmware (qed_roce_sp_modify_requester,
+// net/ethernet/qlogic/qed/qed_roce.c)
+static void query_qp(const struct nic* nic, const struct nic_qp* qp, struct ib_qp_attr* attr) {
+  attr->path_mig_state = IB_MIG_MIGRATED;
+  attr->pkey_index = 0;
+  attr->qkey = 0;
+  attr->port_num = 1;
+  attr->retry_cnt &= 7;
+  attr->rnr_retry &= 7;
+  attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+  rdma_ah_set_ah_flags(&attr->ah_attr, IB_AH_GRH);
+  rdma_ah_set_port_num(&attr->ah_attr, 1);
+  rdma_ah_set_sl(&attr->ah_attr, 0);
+  rdma_ah_set_path_bits(&attr->ah_attr, 0);
+  rdma_ah_set_static_rate(&attr->ah_attr, 0);
+}
+
 static const struct ib_device_ops ops = {
     .driver_id = RDMA_DRIVER_QEDR,
     .uverbs_abi_ver = QEDR_ABI_VERSION,
-    .alloc_xrcd = nic_alloc_xrcd,
     .create_srq = nic_create_srq,
-    .dealloc_xrcd = nic_dealloc_xrcd,
     .destroy_srq = nic_destroy_srq,
     .modify_srq = nic_modify_srq,
     .query_srq = nic_query_srq,
+};
+
+// qedr_roce_dev_ops
+static const struct ib_device_ops roce_ops = {
+    .alloc_xrcd = nic_alloc_xrcd,
+    .dealloc_xrcd = nic_dealloc_xrcd,
 };
 
 const struct nic_vendor nic_qedr = {
     .driver = "qedr",
     .parent_driver = "qede",
     .ops = &ops,
+    .roce_ops = &roce_ops,
     .exhausted = {-EINVAL, NULL},  // firmware's refusal, whose errno no source gives
     .fallback = fallback,
     .alloc_context = alloc_context,
@@ -149,4 +170,5 @@ const struct nic_vendor nic_qedr = {
     .modify_srq = modify_srq,
     .create_qp = create_qp,
     .modify_qp = modify_qp,
+    .query_qp = query_qp,
 };
