@@ -25,6 +25,13 @@ static int alloc_context(struct nic* nic, struct nic_context* context, struct ib
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
+// erdma_query_device
+static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_udata* udata) {
+  if (!nic->model->caps[NIC_CAP_MAX_RES_RD_ATOM].known)
+    attr->max_res_rd_atom = (attr->max_qp + 1) * attr->max_qp_init_rd_atom;
+  return 0;
+}
+
 static int alloc_pd(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, struct verdict* verdict) {
   return 0;
 }
@@ -101,6 +108,7 @@ const struct nic_vendor nic_erdma = {
     .ops = &ops,
     .exhausted = {-ENOMEM, "erdma_create_qp"},
     .fallback = fallback,
+    .query_device = query_device,
     .alloc_context = alloc_context,
     .alloc_pd = alloc_pd,
     .reg_mr = reg_mr,
