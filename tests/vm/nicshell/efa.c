@@ -34,7 +34,8 @@ static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_
   attr->max_send_sge = SEND_SGES;
   attr->max_recv_sge = RECV_SGES;
   answer.device_caps = EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID | EFA_QUERY_DEVICE_CAPS_RDMA_READ |
-                       EFA_QUERY_DEVICE_CAPS_RNR_RETRY | EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS;
+                       EFA_QUERY_DEVICE_CAPS_RDMA_WRITE | EFA_QUERY_DEVICE_CAPS_RNR_RETRY |
+                       EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS;
   return udata && udata->outlen ? nic_answer(udata, &answer, sizeof(answer)) : 0;
 }
 
@@ -56,12 +57,27 @@ static int alloc_pd(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, 
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
-// efa_reg_mr: what else than local writes and remote reads is asked for is refused, unless it is optional
-static int reg_mr(struct nic* nic, struct nic_mr* mr, u64 length, int access, struct ib_udata* udata,
-                  struct verdict* verdict) {
-  int served = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_OPTIONAL;
+// efa_alloc_mr: what else than local writes, remote reads and remote writes is asked for is refused, unless it is optional
+static int check_access(int access, struct verdict* verdict) {
+  int served = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_OPTIONAL;
 
   return access & ~served ? REFUSE(verdict, -EOPNOTSUPP, "efa_alloc_mr") : 0;
+}
+
+static int reg_mr(struct nic* nic, struct nic_mr* mr, u64 length, int access, struct ib_udata* udata,
+                  struct verdict* verdict) {
+  return check_access(access, verdict);
+}
+
+// efa_reg_user_mr_dmabuf
+static struct ib_mr* reg_dmabuf_mr(struct ib_pd* pd, u64 offset, u64 length, u64 virt, int fd, int access,
+                                   struct uverbs_attr_bundle* attrs) {
+  struct verdict verdict = {};
+  int error = check_access(access, &verdict);
+
+  if (!error) return nic_reg_user_mr_dmabuf(pd, offset, length, virt, fd, access, attrs);
+  nic_record(nic_of(pd->device), "reg_dmabuf_mr", error, &verdict, "access %#x", access);
+  return ERR_PTR(error);
 }
 
 static int create_cq(struct nic* nic, struct nic_cq* cq, const struct ib_cq_init_attr* attr, struct ib_udata* udata,
@@ -160,6 +176,7 @@ static const struct ib_device_ops ops = {
     .uverbs_abi_ver = EFA_UVERBS_ABI_VERSION,
     .create_user_ah = nic_create_user_ah,
     .destroy_ah = nic_destroy_ah,
+    .reg_user_mr_dmabuf = reg_dmabuf_mr,
 };
 
 const struct nic_vendor nic_efa = {
