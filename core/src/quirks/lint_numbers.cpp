@@ -37,9 +37,9 @@ bool may_be_none(Field field) {
 void check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPort>& known,
                   std::vector<Finding>& findings) {
   if (op.kind == FieldOp::Kind::ask) return;
-  const auto says = [&](const std::string& text) {
-    findings.push_back(about(rule, FindingLevel::warning,
-                             fmt::format("{} of {} {} {}", name(op.field), word(op.kind), to_string(op.amount), text)));
+  const auto says = [&](const std::string& text, FindingLevel level = FindingLevel::warning) {
+    findings.push_back(
+        about(rule, level, fmt::format("{} of {} {} {}", name(op.field), word(op.kind), to_string(op.amount), text)));
   };
   if (!op.amount.cap) {
     if (op.kind == FieldOp::Kind::max && op.amount.literal == 0 && !may_be_none(op.field))
@@ -60,9 +60,11 @@ void check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPo
                      caps[*op.amount.cap].value_or(0)));
     return;
   }
-  // The shipped tables know more devices than there are models.
+  // A device may tell what no source gave for its model. The shipped tables know more devices than there are models.
   if (matched && !told && of_a_site(rule.layer))
-    says(fmt::format("says nothing: no known model that the rule matches tells {}", name(*op.amount.cap)));
+    says(fmt::format("says nothing where the device does not tell {}, as none of the known models does",
+                     name(*op.amount.cap)),
+         FindingLevel::note);
 }
 
 /// The tightest bound on one side, and whose it is.

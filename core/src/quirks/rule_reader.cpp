@@ -338,7 +338,11 @@ std::optional<Rule> read_rule(const yaml::Node& node, std::string_view file, Lay
   else if (rule.match.empty())
     report.error(node.at, "neither the file nor the rule says which driver or device is meant");
   if (const yaml::Node* when = node.find("when")) read_when(*when, rule, report);
-  if (!from_later) read_effects(node, rule, registry, report);
+  if (!from_later) {
+    read_effects(node, rule, registry, report);
+  } else if (const yaml::Node* on = node.find("on")) {
+    rule.summary.on = find_object(on->scalar).value_or(Object::device);
+  }
   if (report.failed()) return std::nullopt;
   rule.summary.match = match_text(rule);
   rule.summary.effect = effect_text(rule);

@@ -3,6 +3,8 @@
 // names it and the range.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "run_command.hpp"
 
 namespace {
@@ -20,6 +22,8 @@ struct Option {
   const char* below;  ///< empty: there is no number below
   const char* above;
   bool fraction = false;
+
+  friend std::ostream& operator<<(std::ostream& out, const Option& o) { return out << o.command << ' ' << o.option; }
 };
 
 const Option kOptions[] = {

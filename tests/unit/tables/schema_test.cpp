@@ -83,7 +83,7 @@ TEST_F(TableSchema, KnowsTheFieldsOfEachObject) {
     known[std::string(verbena::name(field.object))].emplace(field.name);
   std::map<std::string, Words> written;
   for (const json& branch : rule.at("allOf")) {
-    const json& condition = branch.at("if").at("properties");
+    const json condition = branch.at("if").value("properties", json::object());
     if (!condition.contains("on") || !condition.at("on").contains("const")) continue;
     written[condition.at("on").at("const").get<std::string>()] =
         words(branch.at("then").at("properties").at("limit").at("propertyNames").at("enum"));
