@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
   ibv_context* context = open(argv[2]);
   ibv_pd* pd = must(ibv_alloc_pd(context), "ibv_alloc_pd");
   alignas(64) static unsigned char bytes[64];
-  ibv_mr* mr = must(ibv_reg_mr(pd, bytes, sizeof bytes, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+  const int access = IBV_ACCESS_LOCAL_WRITE;
+  ibv_mr* mr = must(ibv_reg_mr(pd, bytes, sizeof bytes, access), "ibv_reg_mr");
   ibv_ah_attr address{};
   address.is_global = 1;
   address.port_num = 1;
