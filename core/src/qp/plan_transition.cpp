@@ -217,9 +217,9 @@ private:
 
   bool sending_fits() const noexcept {
     if ((mask_ & kSending) == kSending) {  // what RTR to RTS of RC gives, asked without a look at each bit
-      return within(Field::timeout, attr_.timeout, 31) && within(Field::retry_cnt, attr_.retry_cnt, 7) &&
-             within(Field::rnr_retry, attr_.rnr_retry, 7) && within(Field::max_rd_atomic, attr_.max_rd_atomic, 255) &&
-             attr_.sq_psn <= kLargestPsn;
+      return at_most(Field::timeout, attr_.timeout, 31) && at_most(Field::retry_cnt, attr_.retry_cnt, 7) &&
+             at_most(Field::rnr_retry, attr_.rnr_retry, 7) && at_most(Field::max_rd_atomic, attr_.max_rd_atomic, 255) &&
+             no_least_sending() && attr_.sq_psn <= kLargestPsn;
     }
     return fits(IBV_QP_TIMEOUT, Field::timeout, attr_.timeout, 31) &&
            fits(IBV_QP_RETRY_CNT, Field::retry_cnt, attr_.retry_cnt, 7) &&
@@ -228,10 +228,20 @@ private:
            (!sends(IBV_QP_SQ_PSN) || attr_.sq_psn <= kLargestPsn);
   }
 
-  /// An unknown bound is kUnbounded; the least value is 0 unless a rule says otherwise.
+  /// An unknown bound is kUnbounded.
+  bool at_most(Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
+    return value <= format_max && value <= contract_.domain(field).max;
+  }
+
+  /// The least value is 0 unless a rule says otherwise; asked at once of what RTR to RTS of RC gives, run() does the
+  /// rest.
+  bool no_least_sending() const noexcept {
+    return (contract_.domain(Field::timeout).min | contract_.domain(Field::retry_cnt).min |
+            contract_.domain(Field::rnr_retry).min | contract_.domain(Field::max_rd_atomic).min) == 0;
+  }
+
   bool within(Field field, std::uint8_t value, std::uint8_t format_max) const noexcept {
-    const Domain& domain = contract_.domain(field);
-    return value <= format_max && value <= domain.max && (value >= domain.min || means_longest(field, value));
+    return at_most(field, value, format_max) && (value >= contract_.domain(field).min || means_longest(field, value));
   }
 
   /// Code 0 of a timer is no short time: no timer at all, and 655 ms for a receiver that isn't ready.
