@@ -47,7 +47,9 @@ Environment environment_here(const verbena::DeviceId& device, const verbena::Dev
     here.elsewhere["two_ends"] = "a device shell carries no data";
     here.elsewhere["data"] = "nothing that is posted to a device shell completes";
     here.elsewhere["link_control"] = "a device shell has no link";
+    here.elsewhere["subnet_manager"] = "a device shell has no fabric";
     here.lacks.erase("link_control");
+    here.lacks.erase("subnet_manager");
   }
   here.elsewhere["faults"] = "runs on an emulated NIC, which takes faults";
   here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";

@@ -59,12 +59,12 @@ void attach_twice_one_copy(Case& c) {
   const IpMember member(c, loop.b(), group);
   const Attached once(c, loop.b().qp.raw(), group);
   // Whether the second call is taken is left open.
-  const bool twice = c.verbs().attach_mcast(loop.b().qp.raw(), group, 0) == 0;
+  const bool twice = c.verbs().attach_mcast(loop.b().qp.raw(), group, kGroupLid) == 0;
   for (std::uint64_t id = 0; id < 2; ++id) receive(c, loop, loop.b(), id, id);
   send_to_group(c, loop, loop.a(), loop.b(), group, 0x22);
   received(c, loop.b(), 0, 0, 0x22, "the receive of a member that was attached twice");
   c.holds(quiet(c, loop.b().recv_cq.raw()), Seen::data, "a member that was attached twice received two copies");
-  if (twice) c.verbs().detach_mcast(loop.b().qp.raw(), group, 0);
+  if (twice) c.verbs().detach_mcast(loop.b().qp.raw(), group, kGroupLid);
 }
 
 void attach_not_attached(Case& c) {
@@ -85,8 +85,9 @@ void attach_ud_only(Case& c) {
   Loop rc(c, {.type = QpType::rc, .bytes = 4096}, false);
   Loop ud(c, datagrams());
   const ibv_gid group = group_of(c, rc, 5);
-  if (!c.refused(c.verbs().attach_mcast(rc.a().qp.raw(), group, 0), "ibv_attach_mcast of an RC queue pair", {EINVAL})) {
-    c.verbs().detach_mcast(rc.a().qp.raw(), group, 0);
+  if (!c.refused(c.verbs().attach_mcast(rc.a().qp.raw(), group, kGroupLid), "ibv_attach_mcast of an RC queue pair",
+                 {EINVAL})) {
+    c.verbs().detach_mcast(rc.a().qp.raw(), group, kGroupLid);
   }
   const Attached attached(c, ud.a().qp.raw(), group);
 }
@@ -96,8 +97,9 @@ void attach_unicast_refused(Case& c) {
   const PathTo path = loop.path(loop.a(), loop.b());
   ibv_gid own = path.address.grh.dgid;
   if (path.address.is_global == 0) own.raw[0] = 0xfe;
-  if (!c.refused(c.verbs().attach_mcast(loop.a().qp.raw(), own, 0), "ibv_attach_mcast with a unicast GID", {EINVAL})) {
-    c.verbs().detach_mcast(loop.a().qp.raw(), own, 0);
+  if (!c.refused(c.verbs().attach_mcast(loop.a().qp.raw(), own, kGroupLid), "ibv_attach_mcast with a unicast GID",
+                 {EINVAL})) {
+    c.verbs().detach_mcast(loop.a().qp.raw(), own, kGroupLid);
   }
   const Attached attached(c, loop.a().qp.raw(), group_of(c, loop, 6));
 }
@@ -137,10 +139,10 @@ void attach_limit(Case& c) {
     members.push_back(std::make_unique<Attached>(c, pairs.back().raw(), group));
   }
   const Object<ibv_qp> over = c.made(loop.b().way->qp(loop.b().pd.raw(), shape), "ibv_create_qp");
-  if (!c.refused(c.verbs().attach_mcast(over.raw(), group, 0),
+  if (!c.refused(c.verbs().attach_mcast(over.raw(), group, kGroupLid),
                  fmt::format("attaching queue pair {} to a group of {}", device.max_mcast_qp_attach + 1,
                              device.max_mcast_qp_attach))) {
-    c.verbs().detach_mcast(over.raw(), group, 0);
+    c.verbs().detach_mcast(over.raw(), group, kGroupLid);
   }
   receive(c, loop, loop.b(), 0, 0);
   send_to_group(c, loop, loop.a(), loop.b(), group, 0x44);
@@ -163,10 +165,11 @@ void detach_stops(Case& c) {
 void detach_not_attached(Case& c) {
   Loop loop(c, datagrams());
   const ibv_gid group = group_of(c, loop, 10);
-  c.refused(c.verbs().detach_mcast(loop.a().qp.raw(), group, 0), "ibv_detach_mcast without an attachment", {EINVAL});
+  c.refused(c.verbs().detach_mcast(loop.a().qp.raw(), group, kGroupLid), "ibv_detach_mcast without an attachment",
+            {EINVAL});
   Attached attached(c, loop.a().qp.raw(), group);
   c.need(c.accepted(attached.detach(), "ibv_detach_mcast"));
-  c.refused(c.verbs().detach_mcast(loop.a().qp.raw(), group, 0), "ibv_detach_mcast a second time", {EINVAL});
+  c.refused(c.verbs().detach_mcast(loop.a().qp.raw(), group, kGroupLid), "ibv_detach_mcast a second time", {EINVAL});
 }
 
 /// The verb itself in both columns: what Verbena does of a refused destruction is another matter.
@@ -182,9 +185,9 @@ void destroy_busy(Case& c) {
   c.need(c.accepted(made.error, "ibv_create_qp"));
   verbena::Verbs* verbs = &c.verbs();
   Object<ibv_qp> qp(made.handle, [verbs, handle = made.handle] { return verbs->destroy_qp(handle); });
-  c.need(c.accepted(c.verbs().attach_mcast(qp.raw(), group, 0), "ibv_attach_mcast"));
+  c.need(c.accepted(c.verbs().attach_mcast(qp.raw(), group, kGroupLid), "ibv_attach_mcast"));
   c.need(c.refused(qp.destroy(), "ibv_destroy_qp of an attached queue pair", {EBUSY}));
-  c.need(c.accepted(c.verbs().detach_mcast(qp.raw(), group, 0), "ibv_detach_mcast"));
+  c.need(c.accepted(c.verbs().detach_mcast(qp.raw(), group, kGroupLid), "ibv_detach_mcast"));
   c.accepted(qp.destroy(), "ibv_destroy_qp after the detach");
 }
 

@@ -71,15 +71,15 @@ ibv_gid group_of(Case& c, Loop& loop, std::uint8_t index) {
 }
 
 Attached::Attached(Case& c, ibv_qp* qp, const ibv_gid& group) : case_(c), qp_(qp), group_(group) {
-  c.need(c.accepted(c.verbs().attach_mcast(qp, group, 0), "ibv_attach_mcast"));
+  c.need(c.accepted(c.verbs().attach_mcast(qp, group, kGroupLid), "ibv_attach_mcast"));
 }
 
 Attached::~Attached() {
-  if (attached_) case_.verbs().detach_mcast(qp_, group_, 0);
+  if (attached_) case_.verbs().detach_mcast(qp_, group_, kGroupLid);
 }
 
 int Attached::detach() {
-  const int error = case_.verbs().detach_mcast(qp_, group_, 0);
+  const int error = case_.verbs().detach_mcast(qp_, group_, kGroupLid);
   if (error == 0) attached_ = false;
   return error;
 }

@@ -24,6 +24,9 @@ private:
 /// A group that nobody else is likely to use, number `index`, of the kind that the path's addresses are.
 ibv_gid group_of(Case& c, Loop& loop, std::uint8_t index);
 
+/// A LID of the range of groups, which the kernel's core asks for on InfiniBand and doesn't look at elsewhere.
+inline constexpr std::uint16_t kGroupLid = 0xc001;
+
 /// Attachment of a queue pair to a group while it lives.
 class Attached {
 public:

@@ -223,9 +223,7 @@ void caps_read_back(Case& c) {
   const Stand stand(c);
   const bool written = !c.contract().is(verbena::Behaviour::caps_written_back, Choice::no);
   for (const QpType type : c.qp_types()) {
-    ibv_qp_cap asked{c.within(Field::max_send_wr, 21), c.within(Field::max_recv_wr, 22),
-                     c.within(Field::max_send_sge, 2), c.within(Field::max_recv_sge, 2),
-                     c.within(Field::max_inline_data, 20)};
+    ibv_qp_cap asked = within(c, type, {21, 22, 2, 2, 20});
     ibv_qp_cap returned{};
     const Object<ibv_qp> qp = c.made(c.way().qp(stand.pd.raw(), stand.shape(type, asked), &returned), "ibv_create_qp");
     for (const CapField field : kCapFields) {

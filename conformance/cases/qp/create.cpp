@@ -46,12 +46,7 @@ void caps_at_least_asked(Case& c) {
   for (const QpType type : c.qp_types()) {
     for (const ibv_qp_cap& wish : {kLeast, ibv_qp_cap{3, 5, 2, 1, 0}, ibv_qp_cap{17, 1, 1, 2, 16},
                                    ibv_qp_cap{64, 100, 3, 3, 33}, ibv_qp_cap{100, 64, 1, 1, 64}}) {
-      ibv_qp_cap asked = wish;
-      asked.max_send_wr = c.within(verbena::Field::max_send_wr, asked.max_send_wr);
-      asked.max_recv_wr = c.within(verbena::Field::max_recv_wr, asked.max_recv_wr);
-      asked.max_send_sge = c.within(verbena::Field::max_send_sge, asked.max_send_sge);
-      asked.max_recv_sge = c.within(verbena::Field::max_recv_sge, asked.max_recv_sge);
-      asked.max_inline_data = c.within(verbena::Field::max_inline_data, asked.max_inline_data);
+      ibv_qp_cap asked = within(c, type, wish);
       ibv_qp_cap returned{};
       const Object<ibv_qp> qp = c.way().qp(stand.pd.raw(), stand.shape(type, asked), &returned);
       if (!c.accepted(qp, "ibv_create_qp of " + text(type, asked))) continue;

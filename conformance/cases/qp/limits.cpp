@@ -133,9 +133,11 @@ void inline_above_refused(Case& c) {
   beyond(c, CapField::inline_data, limit(c, QpType::rc, CapField::inline_data) + 1);
 }
 void inline_at_contract(Case& c) {
-  const std::uint32_t at = limit(c, QpType::rc, CapField::inline_data);
-  granted(c, CapField::inline_data, at);
-  if (at != 0) granted(c, CapField::inline_data, at - 1);
+  for (const QpType type : c.qp_types()) {
+    const std::uint32_t at = limit(c, type, CapField::inline_data);
+    granted(c, CapField::inline_data, at, type);
+    if (at != 0) granted(c, CapField::inline_data, at - 1, type);
+  }
 }
 
 void send_sge_zero(Case& c) {

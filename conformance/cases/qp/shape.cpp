@@ -68,6 +68,24 @@ ibv_qp_cap most(Case& c, QpType type, std::initializer_list<CapField> at_limit) 
           grant.max_recv_sge().granted, grant.max_inline_data().granted};
 }
 
+ibv_qp_cap within(Case& c, QpType type, const ibv_qp_cap& wish) {
+  verbena::QpRequest request;
+  request.type = type;
+  request.max_send_wr.want = wish.max_send_wr;
+  request.max_recv_wr.want = wish.max_recv_wr;
+  request.max_send_sge.want = wish.max_send_sge;
+  request.max_recv_sge.want = wish.max_recv_sge;
+  request.max_inline_data = {wish.max_inline_data, 0, {}};
+  const auto fitted = verbena::fit(request, c.contract());
+  c.need(c.holds(fitted.has_value(), Seen::refused, "the contract has nothing of " + text(type, wish)));
+  const verbena::QpGrant& grant = fitted->grant;
+  return {std::min(wish.max_send_wr, grant.max_send_wr().granted),
+          std::min(wish.max_recv_wr, grant.max_recv_wr().granted),
+          std::min(wish.max_send_sge, grant.max_send_sge().granted),
+          std::min(wish.max_recv_sge, grant.max_recv_sge().granted),
+          std::min(wish.max_inline_data, grant.max_inline_data().granted)};
+}
+
 bool takes_sends(Case& c, Loop& loop, const ibv_qp_cap& cap, std::uint32_t posts, std::string_view what) {
   const QpType type = loop.shape().type;
   const std::string name(what);

@@ -39,6 +39,8 @@ struct Stand {
 
 /// What the contract allows of each field that `at_limit` names, all of them together, the rest being kLeast.
 ibv_qp_cap most(Case& c, verbena::QpType type, std::initializer_list<CapField> at_limit);
+/// That wish, or what the contract allows of it where that is less, all of it together.
+ibv_qp_cap within(Case& c, verbena::QpType type, const ibv_qp_cap& wish);
 
 /// The posts that one queue is tried with: all of them up to this many, since each costs time, and a ring that is there
 /// in part is seen in its memory too.

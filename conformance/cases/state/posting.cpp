@@ -55,7 +55,8 @@ void send_before_rts(Case& c, QpType type, ibv_qp_state state) {
   ibv_sge early = a.sge(0, kBytes);
   ibv_send_wr wr = send_of(loop, a, early, 1);
   ibv_send_wr* bad = nullptr;
-  post_refused(c, a.way->post_send(a.qp.raw(), wr, bad), bad, wr, what);
+  const int error = a.way->post_send(a.qp.raw(), wr, bad);  // before `bad` is read
+  post_refused(c, error, bad, wr, what);
 
   climb(c, loop, a, b, IBV_QPS_RTS);
   for (std::uint64_t id = 10; id < 12; ++id) {
@@ -88,8 +89,8 @@ void receive_in_reset_refused(Case& c) {
     wr.sg_list = &sge;
     wr.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    post_refused(c, loop.a().way->post_recv(loop.a().qp.raw(), wr, bad), bad, wr,
-                 fmt::format("a receive of {} in RESET", verbena::name(type)));
+    const int error = loop.a().way->post_recv(loop.a().qp.raw(), wr, bad);  // before `bad` is read
+    post_refused(c, error, bad, wr, fmt::format("a receive of {} in RESET", verbena::name(type)));
     bring(c, loop, loop.a(), loop.b(), IBV_QPS_INIT);
     c.accepted(loop.a().way->post_recv(loop.a().qp.raw(), wr, bad),
                fmt::format("a receive of {} in INIT", verbena::name(type)));
