@@ -254,6 +254,10 @@ void Case::needs_grant(verbena::Field field, std::uint64_t value) const {
                                                 std::to_string(value));
 }
 
+void Case::needs_queue_pairs() const {
+  if (qp_types().empty()) denied("rc", "the contract has no queue pair of a type of verbs' own");
+}
+
 void Case::needs_data() const {
   if (!ground_.carries_data)
     throw Stop{Stop::Why::elsewhere, "data", "no fault before the first completion, which a device shell never gives"};

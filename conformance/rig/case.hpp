@@ -129,6 +129,8 @@ public:
   [[noreturn]] void denied(std::string word, std::string text) const;
   /// Ends the case, as absent by the contract, unless the contract grants so much of the field.
   void needs_grant(verbena::Field field, std::uint64_t value) const;
+  /// Ends the case, as absent by the contract, where that has no queue pair of a type of verbs' own.
+  void needs_queue_pairs() const;
   /// Throws unless `held`: what follows makes no sense without it.
   void need(bool held) const;
   /// As accepted(), and ends the case where it wasn't.

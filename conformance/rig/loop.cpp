@@ -16,6 +16,7 @@ namespace conform {
 
 namespace {
 
+using verbena::Field;
 using verbena::GidEntry;
 using verbena::QpType;
 
@@ -63,6 +64,15 @@ int connect_on(verbena::Qp& one, verbena::Qp& other, const verbena::ConnectWish&
   return 0;
 }
 
+/// What a case does not ask for is a wish, of which the contract may have less.
+ibv_qp_cap within(const Case& c, const ibv_qp_cap& asked) {
+  const ibv_qp_cap wish = LoopShape{}.cap;
+  if (std::memcmp(&asked, &wish, sizeof wish) != 0) return asked;
+  return {c.within(Field::max_send_wr, wish.max_send_wr), c.within(Field::max_recv_wr, wish.max_recv_wr),
+          c.within(Field::max_send_sge, wish.max_send_sge), c.within(Field::max_recv_sge, wish.max_recv_sge),
+          wish.max_inline_data};
+}
+
 verbena::QpTimers timers_of(const Terms& terms) {
   verbena::QpTimers timers;
   timers.ack_timeout = verbena::duration(static_cast<verbena::AckTimeoutCode>(terms.timeout));
@@ -82,6 +92,7 @@ Loop::Loop(Case& c, const LoopShape& shape, bool connected) : case_(c), shape_(s
   b_.way = two ? &c.other_way() : &c.way();
   b_.device = two ? &c.other() : &c.device();
   b_.port = two ? c.ground().other_port : c.ground().port;
+  shape_.cap = within(c, shape.cap);
   make(a_, false);
   make(b_, true);
   std::uint32_t most = shape_.mtu != 0 ? shape_.mtu : 4096;
@@ -112,9 +123,12 @@ void Loop::make(End& end, bool second) {
         "ibv_create_srq");
   }
   end.memory.emplace(shape_.bytes + kGrhBytes, c.verbs().page_size());
-  end.mr = c.made(
-      end.way->mr(end.pd.raw(), {.address = end.memory->data(), .length = end.memory->size(), .access = shape_.access}),
-      "ibv_reg_mr");
+  // No peer reaches the memory of a datagram queue pair, and a device without RDMA need not let it be asked for.
+  constexpr unsigned kRemote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  const unsigned access = shape_.type == QpType::ud ? shape_.access & ~kRemote : shape_.access;
+  end.mr =
+      c.made(end.way->mr(end.pd.raw(), {.address = end.memory->data(), .length = end.memory->size(), .access = access}),
+             "ibv_reg_mr");
   QpShape qp;
   qp.type = shape_.type;
   qp.cap = shape_.cap;
@@ -153,6 +167,7 @@ PathTo Loop::path(const End& from, const End& to) const {
 void Loop::connect() {
   Case& c = case_;
   const bool by_cm = c.contract().is(verbena::Behaviour::rts_driven_by, verbena::Choice::rdma_cm);
+  if (by_cm) c.needs_data();  // a device shell has no connection manager either
   if (by_cm || (c.through_verbena() && shape_.type != QpType::ud)) {
     // Through Verbena it is the one call that a program makes.
     verbena::Qp* one = a_.way->object(a_.qp.raw());

@@ -104,13 +104,15 @@ Outcome run(const Task& task, const Ground& ground, Bodies bodies) {
   return run_prepared(task, *again, *body);
 }
 
-/// Empty: a PD and a CQ can be made.
+/// Empty: a PD and a CQ can be made, the latter where the contract has any.
 std::string device_answers(const Ground& ground) {
   for (const auto* device : {&ground.device, &ground.other}) {
     if (!device->has_value()) continue;
     const auto way = raw_way(**device, ground.verbs);
     const Object<ibv_pd> pd = way->pd();
     if (!pd) return (*device)->id().name + ": ibv_alloc_pd failed with errno " + std::to_string(pd.error());
+    const auto contract = (*device)->contract(device == &ground.other ? ground.other_port : ground.port);
+    if (contract && (*contract)->domain(verbena::Field::max_cq).max == 0) continue;
     const Object<ibv_cq> cq = way->cq({});
     if (!cq) return (*device)->id().name + ": ibv_create_cq failed with errno " + std::to_string(cq.error());
   }

@@ -19,7 +19,7 @@ using verbena::QpType;
 using verbena::Support;
 
 ibv_ah_attr to_peer(Case& c) {
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   const QpType type = c.native(Feature::ud) ? QpType::ud : c.qp_types().front();
   Loop loop(c, {.type = type}, false);
   return loop.path(loop.a(), loop.b()).address;

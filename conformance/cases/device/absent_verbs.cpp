@@ -25,7 +25,7 @@ struct Stand {
                 "ibv_create_cq");
   }
   Object<ibv_qp> qp() {
-    c.need(!c.qp_types().empty());
+    c.needs_queue_pairs();
     QpShape shape;
     shape.type = c.qp_types().front();
     shape.send_cq = cq.raw();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cases/bodies.hpp"
+#include "cases/qp/shape.hpp"
 #include "cases/steps.hpp"
 #include "rig/loop.hpp"
 #include "rig/rdma.hpp"
@@ -60,15 +61,22 @@ void vendor_id_zero(Case& c) {
   c.holds(id.pci_vendor == of_pci(c, "vendor"), Seen::value, "the vendor of the identity is not the PCI parent's");
 }
 
+/// What is there now: ibv_query_device gives what the kernel was told when the device was registered.
+ibv_device_attr counts_now(Case& c) {
+  ibv_device_attr_ex attr{};
+  c.need(c.accepted(c.verbs().query_device_ex(c.context(), nullptr, attr), "ibv_query_device_ex"));
+  return attr.orig_attr;
+}
+
 void counts_shrink(Case& c) {
-  const ibv_device_attr before = queried_device(c);
+  const ibv_device_attr before = counts_now(c);
   std::vector<Object<ibv_pd>> domains;
   std::vector<Object<ibv_cq>> queues;
   std::vector<Object<ibv_mr>> regions;
   std::vector<Object<ibv_qp>> pairs;
   constexpr int kMade = 3;
   const Memory memory(c.verbs().page_size(), c.verbs().page_size());
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   for (int made = 0; made < kMade; ++made) {
     domains.push_back(c.made(c.way().pd(), "ibv_alloc_pd"));
     queues.push_back(c.made(c.way().cq({.cqe = c.within(Field::cqe, 4)}), "ibv_create_cq"));
@@ -79,7 +87,7 @@ void counts_shrink(Case& c) {
     shape.send_cq = queues.back().raw();
     pairs.push_back(c.made(c.way().qp(domains.back().raw(), shape), "ibv_create_qp"));
   }
-  const ibv_device_attr after = queried_device(c);
+  const ibv_device_attr after = counts_now(c);
   const bool shrinks = c.contract().is(Behaviour::caps_shrink_with_use, Choice::yes);
   const auto count = [&](const char* name, int then, int now) {
     if (shrinks)
@@ -113,7 +121,7 @@ void max_qp(Case& c) {
   const Domain& domain = c.contract().domain(Field::max_qp);
   const std::uint64_t promised = domain.known ? domain.largest_grant() : 1;
   const std::uint64_t count = std::min(promised, kMost);
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   Loop loop(c, {.type = c.qp_types().front()});
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = c.within(Field::cqe, 4)}), "ibv_create_cq");
@@ -147,9 +155,9 @@ void total_wr(Case& c) {
   const Domain& budget = c.contract().domain(Field::total_wr);
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = c.within(Field::cqe, 4)}), "ibv_create_cq");
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   constexpr std::uint32_t kPairs = 4;
-  const std::uint32_t depth = c.within(Field::max_send_wr, 4096);
+  const std::uint32_t depth = std::min(4096U, most(c, c.qp_types().front(), {CapField::send_wr}).max_send_wr);
   std::uint64_t left = budget.known ? budget.largest_grant() : std::uint64_t{depth} * kPairs;
   std::vector<Object<ibv_qp>> pairs;
   while (pairs.size() < kPairs && left > 1) {

@@ -127,7 +127,7 @@ void close_after_release(Case& c) {
 }
 
 void contexts_independent(Case& c) {
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   Loop loop(c, {.type = c.qp_types().front()});
   {
     Opened other(c);

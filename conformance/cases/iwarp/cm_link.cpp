@@ -63,6 +63,7 @@ bool told(Case& c, const std::optional<CmTold>& event, rdma_cm_event_type type, 
 }
 
 CmLink::CmLink(Case& c, Loop& loop) : case_(c), loop_(loop) {
+  c.needs_data();  // a device shell has no connection manager either
   // Verbena takes a queue pair to the state in which receives can be posted as the connection manager wants it; so does
   // Loop::connect in both columns.
   for (End* end : {&loop.a(), &loop.b()}) {

@@ -225,7 +225,7 @@ void length_zero(Case& c) {
     c.accepted(mr.destroy(), "ibv_dereg_mr of 0 bytes");
     return;
   }
-  Loop loop(c, open_to_all(c));
+  Loop loop(c, open_to_all(c), false);
   const Memory memory(c.verbs().page_size(), c.verbs().page_size());
   Object<ibv_mr> mr = loop.b().way->mr(
       loop.b().pd.raw(),
@@ -235,6 +235,7 @@ void length_zero(Case& c) {
     c.holds(mr.error() != 0, Seen::value, "the refusal of 0 bytes has no errno");
     return;
   }
+  loop.connect();
   denied(c, loop, {.address = memory.address(), .rkey = mr->rkey, .length = 1},
          "a write of a byte into a region of none", {}, &memory);
   c.accepted(mr.destroy(), "ibv_dereg_mr of 0 bytes");

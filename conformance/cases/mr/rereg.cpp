@@ -89,7 +89,7 @@ void translation(Case& c) {
 /// A wrong call, and the region as before.
 void refused_input(Case& c, int flags, ibv_pd* pd, bool with_address, std::size_t length, unsigned access_flags,
                    const std::string& what) {
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   LoopShape shape = open_to_all(c);
   Loop loop(c, shape);
   Target of = target(c, loop.b(), {.access = kWrite});

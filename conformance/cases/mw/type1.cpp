@@ -137,7 +137,7 @@ void send_after_bind(Case& c) {
 void wrong_type(Case& c) {
   const Object<ibv_pd> pd = c.made(c.way().pd(), "ibv_alloc_pd");
   const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = c.within(verbena::Field::cqe, 4)}), "ibv_create_cq");
-  c.need(!c.qp_types().empty());
+  c.needs_queue_pairs();
   QpShape shape;
   shape.type = c.qp_types().front();
   shape.send_cq = cq.raw();

@@ -142,7 +142,7 @@ void td_dealloc_after_use(Case& c) {
     attr.td = td.raw();
     const Object<ibv_pd> parent = c.made(parent_domain(c, attr), "ibv_alloc_parent_domain");
     const Object<ibv_cq> cq = c.made(c.way().cq({.cqe = c.within(verbena::Field::cqe, 4)}), "ibv_create_cq");
-    c.need(!c.qp_types().empty());
+    c.needs_queue_pairs();
     QpShape shape;
     shape.type = c.qp_types().front();
     shape.send_cq = cq.raw();

@@ -238,9 +238,15 @@ void caps_read_back(Case& c) {
 }
 
 void type_as_declared(Case& c, QpType type, Feature feature) {
+  const verbena::FeatureState& state = c.contract().feature(feature);
+  // What a safety rule takes away the driver may well give, to the harm of who takes it.
+  if (!c.through_verbena() && state.support == Support::absent &&
+      c.contract().provenance(state.by).severity == verbena::Severity::safety) {
+    c.denied(std::string(verbena::name(feature)), "a safety rule takes it away from the device, which is not asked");
+  }
   const Stand stand(c);
   const Object<ibv_qp> qp = c.way().qp(stand.pd.raw(), stand.shape(type));
-  switch (c.contract().feature(feature).support) {
+  switch (state.support) {
     case Support::native:
       if (!c.accepted(qp, "ibv_create_qp of a type that the contract calls native")) return;
       if (type != QpType::ud) {
@@ -270,7 +276,10 @@ void type_further(Case& c) {
   for (const auto& [type, feature] :
        {std::pair(IBV_QPT_RAW_PACKET, Feature::raw_packet), std::pair(IBV_QPT_XRC_SEND, Feature::xrc),
         std::pair(IBV_QPT_DRIVER, Feature::driver_qp)}) {
-    if (c.contract().feature(feature).support != Support::absent) continue;
+    const verbena::FeatureState& state = c.contract().feature(feature);
+    if (state.support != Support::absent) continue;
+    // What this version leaves out the device may well have.
+    if (c.contract().provenance(state.by).set_by == verbena::SetBy::build) continue;
     ibv_qp_init_attr init{};
     init.send_cq = init.recv_cq = stand.cq.raw();
     init.cap = kLeast;

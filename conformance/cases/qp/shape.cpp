@@ -86,12 +86,22 @@ ibv_qp_cap within(Case& c, QpType type, const ibv_qp_cap& wish) {
           std::min(wish.max_inline_data, grant.max_inline_data().granted)};
 }
 
+namespace {
+
+/// Where a device takes no other send, each of them is in the completion queue.
+bool every_signalled(const Case& c) {
+  return c.contract().is(verbena::Behaviour::every_wr_signaled, verbena::Choice::yes);
+}
+
+}  // namespace
+
 bool takes_sends(Case& c, Loop& loop, const ibv_qp_cap& cap, std::uint32_t posts, std::string_view what) {
   const QpType type = loop.shape().type;
   const std::string name(what);
   // A datagram that finds no receive is lost, and a write needs none; else each send gets its receive.
   const bool write = type != QpType::ud && c.native(verbena::Feature::rdma_write);
   const bool receives = type != QpType::ud && !write;
+  const bool each = every_signalled(c);
   End& a = loop.a();
   End& b = loop.b();
   posts = std::min(posts, kMostPosts);
@@ -114,8 +124,11 @@ bool takes_sends(Case& c, Loop& loop, const ibv_qp_cap& cap, std::uint32_t posts
     wr.opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND;
     if (write) wr.wr.rdma = {b.remote(0), b.rkey()};
     if (with_inline) wr.send_flags |= IBV_SEND_INLINE;
-    if (index + 1 == posts) wr.send_flags |= IBV_SEND_SIGNALED;
+    if (each || index + 1 == posts) wr.send_flags |= IBV_SEND_SIGNALED;
     if (!c.accepted(loop.post(a, wr), fmt::format("{}: ibv_post_send {} of {}", name, index + 1, posts))) return false;
+  }
+  for (std::uint32_t index = 1; each && index < posts; ++index) {
+    if (!c.completed(next(c, a.send_cq.raw()), IBV_WC_SUCCESS, name + ": a send")) return false;
   }
   const auto wc = next(c, a.send_cq.raw());
   return c.completed(wc, IBV_WC_SUCCESS, name + ": the last send") &&
@@ -142,7 +155,11 @@ bool takes_receives(Case& c, ibv_qp* qp, const Memory& memory, std::uint32_t lke
 }
 
 bool takes_all(Case& c, QpType type, const ibv_qp_cap& cap, std::string_view what) {
-  Loop loop(c, {.type = type, .cap = cap});
+  LoopShape shape{.type = type, .cap = cap};
+  if (every_signalled(c)) {
+    shape.cqe = std::max(shape.cqe, c.within(verbena::Field::cqe, std::min(cap.max_send_wr, kMostPosts)));
+  }
+  Loop loop(c, shape);
   return takes_sends(c, loop, cap, cap.max_send_wr, what) &&
          takes_receives(c, loop.a().qp.raw(), *loop.a().memory, loop.a().mr->lkey, cap.max_recv_wr, cap.max_recv_sge,
                         what);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <fmt/format.h>
+#include <infiniband/verbs.h>
 
 #include <algorithm>
 #include <array>
@@ -45,6 +46,12 @@ Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
     return Failure(
         lacking(contract, Feature::create_cq_ex,
                 "the device has no extended completion queues; leave wc_flags out and read plain completions"));
+  constexpr std::uint64_t kTimestamps =
+      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+  if ((request.wc_flags & kTimestamps) != 0 &&
+      contract.feature(Feature::completion_timestamp).support == Support::absent)
+    return Failure(lacking(contract, Feature::completion_timestamp,
+                           "completions carry no time on this device; leave the timestamps out of wc_flags"));
   if (request.ignore_overrun && contract.feature(Feature::cq_ignore_overrun).support == Support::absent)
     return Failure(lacking(contract, Feature::cq_ignore_overrun,
                            "the device cannot ignore an overrun; size the queue so that it cannot overflow"));

@@ -75,6 +75,20 @@ TEST(FitCq, ADeviceThatMakesNoneIsAskedForNone) {
   EXPECT_EQ(refused.error().by.rule, "max_cq-max");
 }
 
+// A driver may take the flag and put something else than a time there.
+TEST(FitCq, TimesThatADeviceDoesNotGiveAreRefused) {
+  for (const std::uint64_t flag :
+       {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK}) {
+    CqRequest request = cq(16);
+    request.wc_flags = flag;
+    const auto refused = fit(request, lacking(Feature::completion_timestamp));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+    request.wc_flags = IBV_WC_EX_WITH_BYTE_LEN;
+    EXPECT_TRUE(fit(request, lacking(Feature::completion_timestamp)));
+  }
+}
+
 TEST(FitCq, ANumberOfQueuesThatIsNotFilledIsNoRefusal) {
   Caps caps;
   caps.set(Cap::max_cq, 0);
