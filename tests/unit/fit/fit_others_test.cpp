@@ -81,11 +81,11 @@ TEST(FitCq, TimesThatADeviceDoesNotGiveAreRefused) {
        {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK}) {
     CqRequest request = cq(16);
     request.wc_flags = flag;
-    const auto refused = fit(request, lacking(Feature::completion_timestamp));
+    const auto refused = fit(request, contracts::lacking(Feature::completion_timestamp));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
     request.wc_flags = IBV_WC_EX_WITH_BYTE_LEN;
-    EXPECT_TRUE(fit(request, lacking(Feature::completion_timestamp)));
+    EXPECT_TRUE(fit(request, contracts::lacking(Feature::completion_timestamp)));
   }
 }
 
