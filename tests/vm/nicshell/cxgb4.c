@@ -25,8 +25,11 @@ struct status_page {
 };
 
 static const struct nic_figure fallback[NIC_CAP_COUNT] = {
-    [NIC_CAP_MAX_QP] = {true, QUEUES - 2}, [NIC_CAP_MAX_CQ] = {true, QUEUES - 2},      [NIC_CAP_MAX_SRQ] = {true, 1024},
-    [NIC_CAP_MAX_QP_RD_ATOM] = {true, 32}, [NIC_CAP_MAX_QP_INIT_RD_ATOM] = {true, 32},
+    [NIC_CAP_MAX_QP] = {true, QUEUES - 2},
+    [NIC_CAP_MAX_CQ] = {true, QUEUES - 2},
+    [NIC_CAP_MAX_SRQ] = {true, 1024},
+    [NIC_CAP_MAX_QP_RD_ATOM] = {true, 32},
+    [NIC_CAP_MAX_QP_INIT_RD_ATOM] = {true, 32},
     [NIC_CAP_MAX_RES_RD_ATOM] = {true, 32768},  // max_ird_adapter, of firmware
 };
 

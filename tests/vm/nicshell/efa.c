@@ -57,7 +57,8 @@ static int alloc_pd(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, 
   return nic_answer(udata, &answer, sizeof(answer));
 }
 
-// efa_alloc_mr: what else than local writes, remote reads and remote writes is asked for is refused, unless it is optional
+// efa_alloc_mr: what else than local writes, remote reads and remote writes is asked for is refused, unless it is
+// optional
 static int check_access(int access, struct verdict* verdict) {
   int served = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_OPTIONAL;
 
