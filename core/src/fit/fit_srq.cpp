@@ -90,7 +90,7 @@ std::optional<Error> refusal_of(const SrqRequest& request, const Contract& contr
   auto short_wr = fitting::clip_or_refuse(Field::max_wr, request.max_wr, request.policy, contract, wr);
   auto short_sge = fitting::clip_or_refuse(Field::max_sge, request.max_sge, request.policy, contract, sge);
   for (auto* refused : {&short_wr, &short_sge})
-    if (*refused && !(*refused)->allowed) return std::move(**refused);  // nothing can be had of it, whatever is asked
+    if (*refused && !(*refused)->allowed) return std::move(*refused);  // nothing can be had of it, whatever is asked
 
   // The limit is judged beside the depth that would be granted: the one that is proposed where this one is refused.
   FieldFit depth = wr;
@@ -104,7 +104,7 @@ std::optional<Error> refusal_of(const SrqRequest& request, const Contract& contr
   for (auto* refused : {&short_wr, &short_sge, &short_limit}) {
     if (!*refused) continue;
     if (!first)
-      first = std::move(**refused);
+      first = std::move(*refused);
     else
       also.push_back({refused == &short_sge ? name(Field::max_sge) : name(Field::srq_limit), *(*refused)->asked,
                       *(*refused)->allowed});
