@@ -47,4 +47,10 @@ inline bool by_cm(const Case& c) {
   return c.contract().is(verbena::Behaviour::rts_driven_by, verbena::Choice::rdma_cm);
 }
 
+/// Absent since this version of Verbena leaves it out: provider and device may have it, and plain verbs then do it.
+inline bool left_out(const Case& c, verbena::Feature feature) {
+  const verbena::FeatureState& state = c.contract().feature(feature);
+  return state.support == verbena::Support::absent && c.contract().provenance(state.by).set_by == verbena::SetBy::build;
+}
+
 }  // namespace conform

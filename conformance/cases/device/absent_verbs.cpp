@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cases/bodies.hpp"
+#include "cases/steps.hpp"
 #include "rig/loop.hpp"
 #include "verbena/errno_family.hpp"
 
@@ -44,8 +45,7 @@ int outcome(const Made<T>& made, Destroy destroy) {
   return 0;
 }
 
-/// The same of a verb that is libibverbs' own in both columns, since the table
-/// has no word for it.
+/// The same of a verb that is libibverbs' own in both columns, since the table has no word for it.
 template <class T, class Call, class Destroy>
 int plain(Call call, Destroy destroy) {
   errno = 0;
@@ -175,13 +175,6 @@ constexpr Verb kVerbs[] = {
      }},
 };
 
-/// Absent since this version of Verbena leaves it out: provider and device may
-/// have it, and plain verbs then do it.
-bool left_out(Case& c, Feature feature) {
-  const verbena::FeatureState& state = c.contract().feature(feature);
-  return state.support == verbena::Support::absent && c.contract().provenance(state.by).set_by == verbena::SetBy::build;
-}
-
 void absent_errno(Case& c) {
   const std::string& name = c.with("verb");
   for (const Verb& verb : kVerbs) {
@@ -195,8 +188,7 @@ void absent_errno(Case& c) {
       return c.note("Verbena leaves ibv_" + name + " out, and the provider may have it: " +
                     (error == 0 ? std::string("done") : std::string(verbena::errno_name(error))));
     }
-    // Not what refused() forgives to Verbena: the verb is plain in both
-    // columns.
+    // Not what refused() forgives to Verbena: the verb is plain in both columns.
     if (c.refused(error, "ibv_" + name))
       c.equal(error, EOPNOTSUPP, "errno of ibv_" + name + ", which the device lacks,");
     return;
@@ -228,7 +220,7 @@ void raw_clock(Case& c) {
   c.refused(error, "ibv_create_flow, absent by the contract,");
 }
 
-} // namespace
+}  // namespace
 
 Bodies device_absent_verbs_bodies() {
   static constexpr Body kBodies[] = {
@@ -238,4 +230,4 @@ Bodies device_absent_verbs_bodies() {
   return kBodies;
 }
 
-} // namespace conform
+}  // namespace conform

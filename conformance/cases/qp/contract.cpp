@@ -8,6 +8,7 @@
 
 #include "cases/bodies.hpp"
 #include "cases/qp/shape.hpp"
+#include "cases/steps.hpp"
 
 namespace conform {
 
@@ -276,10 +277,9 @@ void type_further(Case& c) {
   for (const auto& [type, feature] :
        {std::pair(IBV_QPT_RAW_PACKET, Feature::raw_packet), std::pair(IBV_QPT_XRC_SEND, Feature::xrc),
         std::pair(IBV_QPT_DRIVER, Feature::driver_qp)}) {
-    const verbena::FeatureState& state = c.contract().feature(feature);
-    if (state.support != Support::absent) continue;
+    if (c.contract().feature(feature).support != Support::absent) continue;
     // What this version leaves out the device may well have.
-    if (c.contract().provenance(state.by).set_by == verbena::SetBy::build) continue;
+    if (left_out(c, feature)) continue;
     ibv_qp_init_attr init{};
     init.send_cq = init.recv_cq = stand.cq.raw();
     init.cap = kLeast;

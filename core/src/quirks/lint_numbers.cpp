@@ -73,8 +73,8 @@ struct Tightest {
   std::uint64_t value = 0;
 };
 
-/// What the rules that hold on one device leave of its numbers. They are looked at as they are written: a contract has
-/// settled what they pull apart.
+/// What the rules that hold on one device leave of its numbers. They are looked at as they are written, so that a
+/// finding names the rule that is to be mended.
 class Settled {
 public:
   Settled(const KnownPort& known, const std::map<std::string_view, const Rule*>& rules) : known_(known) {
