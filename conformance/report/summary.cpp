@@ -27,12 +27,19 @@ std::string cut(const std::string& text, std::size_t columns) {
   return at == clean.size() ? clean : clean.substr(0, last) + "…";
 }
 
-/// The areas in which a column departed from what must hold, with how often: `state 13, mw 7`.
-std::string departures(const Run& run, Side side) {
+bool not_tried(const Column& column) {
+  return column.verdict == Verdict::blocked || column.verdict == Verdict::not_run;
+}
+
+bool departs(const Column& column) {
+  return !not_tried(column) && (column.red || !is_clean(column.verdict));
+}
+
+/// The areas of the cases whose column is meant, with how many: `state 13, mw 7`; empty for none.
+std::string areas(const Run& run, Side side, bool (*meant)(const Column&)) {
   std::vector<std::pair<std::string, int>> areas;
   for (const CaseResult& one : run.cases) {
-    const Column& column = one.column(side);
-    if (is_clean(column.verdict) && !column.red) continue;
+    if (!meant(one.column(side))) continue;
     const auto at =
         std::find_if(areas.begin(), areas.end(), [&](const auto& entry) { return entry.first == one.area; });
     if (at == areas.end()) {
@@ -44,7 +51,15 @@ std::string departures(const Run& run, Side side) {
   std::stable_sort(areas.begin(), areas.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> texts;
   for (const auto& [area, n] : areas) texts.push_back(fmt::format("{} {}", area, n));
-  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// In which areas a column departed from what must hold, and of which areas it says nothing.
+std::string departures(const Run& run, Side side) {
+  std::string text = areas(run, side, departs);
+  if (text.empty()) text = "none";
+  if (const std::string untried = areas(run, side, not_tried); !untried.empty()) text += "; not tried: " + untried;
+  return text;
 }
 
 }  // namespace

@@ -23,6 +23,10 @@ std::string number(const std::optional<std::uint64_t>& value) {
   return value ? fmt::format("{}", *value) : "unknown";
 }
 
+std::string declared(const verbena::Domain& domain) {
+  return number(domain.declared) + (domain.declared_assumed ? " assumed" : "");
+}
+
 void print_raw(const Target& target) {
   Table table({"cap", "value", ""});
   for (const verbena::Cap cap : verbena::all_caps()) {
@@ -55,12 +59,12 @@ void print_contract(const verbena::Contract& contract) {
   for (const verbena::FieldInfo& field : verbena::all_fields()) {
     const verbena::Domain& domain = contract.domain(field.field);
     if (const auto state = absent(field.field, contract)) {
-      limits.row({fmt::format("{}.{}", name(field.object), field.name), "absent", "absent", number(domain.declared),
+      limits.row({fmt::format("{}.{}", name(field.object), field.name), "absent", "absent", declared(domain),
                   origin(contract.provenance(state->by))});
       continue;
     }
     limits.row({fmt::format("{}.{}", name(field.object), field.name), fmt::format("{}", domain.min),
-                domain.known ? fmt::format("{}", domain.max) : "unknown", number(domain.declared),
+                domain.known ? fmt::format("{}", domain.max) : "unknown", declared(domain),
                 domain.known ? origin(contract.provenance(domain.max_by)) : ""});
   }
   say("{}\n", limits.text(2));
@@ -93,6 +97,7 @@ Json contract_json(const verbena::Contract& contract) {
     entry["min"] = without ? Json(nullptr) : Json(domain.min);
     entry["max"] = without || !domain.known ? Json(nullptr) : Json(domain.max);
     entry["declared"] = domain.declared ? Json(*domain.declared) : Json(nullptr);
+    entry["assumed"] = domain.declared_assumed;
     entry["unit"] = name(field.unit);
     add_provenance(entry, contract.provenance(without ? without->by : domain.max_by));
     out["limits"][std::string(name(field.object))][std::string(field.name)] = std::move(entry);

@@ -44,6 +44,7 @@ struct Domain {
   ProvenanceIndex max_by = 0;
   bool known = false;                       ///< somebody gave an upper bound; else `max` is unknown, not unbounded
   std::optional<std::uint64_t> declared;    ///< what the device says, whether or not it is the bound
+  bool declared_assumed = false;            ///< of a model: what the driver falls back to, where firmware would say
   std::array<Ask, kMaxAsks> asks{};
   std::uint8_t ask_count = 0;
   std::uint64_t reserve = 0;                ///< slots that the driver keeps out of what is passed

@@ -150,7 +150,8 @@ struct verbena_cq_options {
   int policy; /**< enum verbena_policy */
 };
 
-/** Fits the depth of a completion queue: afterwards *cqe is what must be passed to ibv_create_cq. */
+/** Fits the depth of a completion queue: afterwards *cqe is what must be passed to ibv_create_cq. That is no wish any
+ * more: where a device keeps entries to itself, fitting it once more asks for more (64, then 65, then 66 on hns). */
 VERBENA_API int verbena_fit_cq(const struct verbena_contract* contract, uint32_t* cqe,
                                const struct verbena_cq_options* options, struct verbena_report** report);
 

@@ -77,6 +77,7 @@ void ContractBuilder::declare(Field field, std::optional<std::uint64_t> value, s
 void ContractBuilder::declare(Field field, Cap cap, SetBy set_by) {
   const auto& assumed = contract_.caps_.assumed;
   const bool is_assumed = std::find(assumed.begin(), assumed.end(), cap) != assumed.end();
+  contract_.domains_[static_cast<std::size_t>(field)].declared_assumed = is_assumed;
   declare(field, contract_.caps_[cap], is_assumed ? fmt::format("{} (assumed)", name(cap)) : std::string{name(cap)},
           set_by);
 }

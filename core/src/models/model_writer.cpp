@@ -102,7 +102,9 @@ std::string write_model(const DeviceId& device, const Caps& caps, bool redact) {
   out.line(0, "schema: 1");
   out.line(0, fmt::format("model: {}", yaml_word(model_name(device))));  // `-` or `null` alone is no word in YAML
   out.line(0, fmt::format("title: {}", yaml_word(to_string(device))));
-  out.line(0, fmt::format("source: {}", yaml_word("dump of a device, kernel " + device.kernel)));
+  const std::string source = device.model.empty() ? "dump of a device, kernel " + device.kernel
+                                                  : "copy of the model " + device.model + ", no device";
+  out.line(0, fmt::format("source: {}", yaml_word(source)));
   write_identity(device, redact, out);
   out.line(0, "caps:");
   for (Cap cap : all_caps()) {

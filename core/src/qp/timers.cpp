@@ -97,9 +97,10 @@ Milliseconds duration(RnrTimerCode code) noexcept {
 WorstStall worst_stall(AckTimeoutCode timeout, std::uint8_t retry_cnt, const Contract& contract) {
   const Choice keeps = contract.behaviour(Behaviour::ack_timeout).choice;
   if (keeps == Choice::not_applicable) {
+    const bool tcp = contract.is(Behaviour::rts_driven_by, Choice::rdma_cm);  // what iWARP is, and SRD is not
     return {kForever, kForever, false,
-            "the transport below (TCP, SRD) has its own timers; timeout and retry_cnt mean "
-            "nothing here"};
+            fmt::format("{} has its own timers; timeout and retry_cnt mean nothing here",
+                        tcp ? "TCP below" : "the device's own transport")};
   }
   if (keeps == Choice::ignored) {
     return {kForever, kForever, false,

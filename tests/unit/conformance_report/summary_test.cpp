@@ -21,7 +21,18 @@ TEST(Summary, SaysWhoWasAskedAndWhatCameOfIt) {
   EXPECT_THAT(text, AllOf(HasSubstr("rxe, kernel 6.12.117\n"), HasSubstr("RED, 1 reason:\n"),
                           HasSubstr("state.init.rc_needs_each (raw): violates"), HasSubstr("of 3 listed")));
   EXPECT_THAT(text, AllOf(HasSubstr("departs raw:      error 1, state 1\n"),
-                          HasSubstr("through Verbena:  error 1, state 1\n")));
+                          HasSubstr("through Verbena:  error 1; not tried: state 1\n")));
+}
+
+TEST(Summary, WhatWasNotTriedDepartsFromNothing) {
+  conform::Run run = small_run();
+  for (const Verdict verdict : {Verdict::blocked, Verdict::not_run, Verdict::blocked}) {
+    run.cases.push_back(run.cases[0]);
+    run.cases.back().area = "data";
+    run.cases.back().raw = run.cases.back().verbena = Column{};
+    run.cases.back().raw.verdict = run.cases.back().verbena.verdict = verdict;
+  }
+  EXPECT_THAT(run_to_summary(run), HasSubstr("departs raw:      error 1, state 1; not tried: data 3\n"));
 }
 
 TEST(Summary, OfAGreenRunSaysSo) {

@@ -102,6 +102,8 @@ TEST(ContractBase, AnAssumedCapSaysSo) {
   caps.assumed.push_back(Cap::max_cqe);
   const Contract contract = base(caps);
   EXPECT_THAT(contract.provenance(contract.domain(Field::cqe).max_by).reason, HasSubstr("assumed"));
+  EXPECT_TRUE(contract.domain(Field::cqe).declared_assumed);
+  EXPECT_FALSE(contract.domain(Field::max_send_wr).declared_assumed);
 }
 
 TEST(ContractBase, BehavioursStartWithTheirFallback) {
