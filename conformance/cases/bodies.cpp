@@ -76,6 +76,7 @@ std::vector<Body> all_bodies() {
            iwarp_connection_bodies(),  //
            iwarp_ends_bodies(),  //
            multicast_attach_bodies(),  //
+           multicast_by_cm_bodies(),  //
            pair_bodies(),  //
        }) {
     all.insert(all.end(), part.begin(), part.end());

@@ -96,6 +96,7 @@ Bodies iwarp_connection_bodies();
 Bodies iwarp_ends_bodies();
 // multicast
 Bodies multicast_attach_bodies();
+Bodies multicast_by_cm_bodies();
 // pair
 Bodies pair_bodies();
 

@@ -68,6 +68,12 @@ int FarVerbs::cm_create_qp(rdma_cm_id*, ibv_pd*, ibv_qp_init_attr&) {
   return EOPNOTSUPP;
 }
 void FarVerbs::cm_destroy_qp(rdma_cm_id*) {}
+int FarVerbs::cm_join_multicast(rdma_cm_id*, rdma_cm_join_mc_attr_ex&, void*) {
+  return EOPNOTSUPP;
+}
+int FarVerbs::cm_leave_multicast(rdma_cm_id*, sockaddr*) {
+  return EOPNOTSUPP;
+}
 int FarVerbs::cm_set_option(rdma_cm_id*, int, int, void*, std::size_t) {
   return EOPNOTSUPP;
 }

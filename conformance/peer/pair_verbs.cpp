@@ -239,6 +239,10 @@ public:
     return near_->cm_create_qp(id, pd, attr);
   }
   void cm_destroy_qp(rdma_cm_id* id) override { near_->cm_destroy_qp(id); }
+  int cm_join_multicast(rdma_cm_id* id, rdma_cm_join_mc_attr_ex& attr, void* context) override {
+    return near_->cm_join_multicast(id, attr, context);
+  }
+  int cm_leave_multicast(rdma_cm_id* id, sockaddr* group) override { return near_->cm_leave_multicast(id, group); }
   int cm_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t length) override {
     return near_->cm_set_option(id, level, name, value, length);
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "report/run.hpp"
+#include "rig/case.hpp"
 #include "runner/case_list.hpp"
 #include "verbena/contract.hpp"
 
@@ -20,9 +21,8 @@ struct Environment {
   bool shared = false;  ///< others use the device: nothing above `traffic` runs
 };
 
-/// What this process on this host has. `other` is the run's second device.
-Environment environment_here(const verbena::DeviceId& device, const verbena::DeviceId* other, Substrate substrate,
-                             bool shared);
+/// What this process on this host has.
+Environment environment_here(const Ground& ground, Substrate substrate, bool shared);
 
 /// What a run lacks whose second device is another host's: such cases belong to a run on one host.
 void over_a_peer(Environment& environment);

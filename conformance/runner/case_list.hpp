@@ -48,9 +48,10 @@ constexpr const auto& words_of(Impact) noexcept {
   return kImpactWords;
 }
 
-inline constexpr std::array<std::string_view, 13> kSetupWords = {
-    "two_ends",     "two_processes", "unlike_devices", "faults",    "lossy_fabric", "link_control", "subnet_manager",
-    "memory_limit", "much_memory",   "huge_pages",     "privilege", "no_privilege", "one_process"};
+inline constexpr std::array<std::string_view, 14> kSetupWords = {
+    "two_ends",     "two_processes", "unlike_devices", "unlike_transports", "faults",
+    "lossy_fabric", "link_control",  "subnet_manager", "memory_limit",      "much_memory",
+    "huge_pages",   "privilege",     "no_privilege",   "one_process"};
 
 /// One case: a row of a table is one of its own.
 struct ListedCase {

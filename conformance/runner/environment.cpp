@@ -2,6 +2,8 @@
 #include <linux/capability.h>
 #include <sys/sysinfo.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +13,8 @@
 
 namespace conform {
 namespace {
+
+constexpr std::array kPortLimits = {verbena::PortCap::active_mtu, verbena::PortCap::max_msg_sz};
 
 /// The number behind `key` in a file of lines `Key: number`; base 16 for capability sets.
 std::uint64_t number_in(const char* file, std::string_view key, int base) {
@@ -22,10 +26,34 @@ std::uint64_t number_in(const char* file, std::string_view key, int base) {
   return 0;
 }
 
+/// Of the devices or of the ports: a number that one declares otherwise than the other.
+bool declare_otherwise(const Ground& ground) {
+  const verbena::Caps& one = ground.device->caps();
+  const verbena::Caps& other = ground.other->caps();
+  for (const verbena::Cap cap : verbena::all_caps())
+    if (one[cap] != other[cap]) return true;
+  const verbena::PortCaps* own = one.port(ground.port);
+  const verbena::PortCaps* its = other.port(ground.other_port);
+  if (own == nullptr || its == nullptr) return false;
+  return std::any_of(kPortLimits.begin(), kPortLimits.end(),
+                     [&](verbena::PortCap cap) { return (*own)[cap] != (*its)[cap]; });
+}
+
+bool unlike(const Ground& ground) {
+  const verbena::DeviceId& one = ground.device->id();
+  const verbena::DeviceId& other = ground.other->id();
+  return one.driver != other.driver || one.part_id != other.part_id || one.firmware != other.firmware ||
+         declare_otherwise(ground);
+}
+
+verbena::Transport transport(const verbena::Device& device, std::uint8_t number) {
+  const verbena::PortId* port = device.id().port(number);
+  return port == nullptr ? verbena::Transport::unknown : port->transport;
+}
+
 }  // namespace
 
-Environment environment_here(const verbena::DeviceId& device, const verbena::DeviceId* other, Substrate substrate,
-                             bool shared) {
+Environment environment_here(const Ground& ground, Substrate substrate, bool shared) {
   Environment here;
   here.shared = shared;
   const std::uint64_t effective = number_in("/proc/self/status", "CapEff:", 16);
@@ -53,9 +81,13 @@ Environment environment_here(const verbena::DeviceId& device, const verbena::Dev
   }
   here.elsewhere["faults"] = "runs on an emulated NIC, which takes faults";
   here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";
-  const bool unlike = other != nullptr && (other->driver != device.driver || other->part_id != device.part_id ||
-                                           other->firmware != device.firmware);
-  if (!unlike) here.elsewhere["unlike_devices"] = "runs with a second device that is unlike (--other)";
+  if (!ground.other || !unlike(ground))
+    here.elsewhere["unlike_devices"] = "runs with a second device that is unlike (--other)";
+  if (!ground.other || transport(*ground.device, ground.port) == transport(*ground.other, ground.other_port)) {
+    here.elsewhere["unlike_transports"] = "runs with a second device of another transport (--other)";
+  } else {
+    here.elsewhere["two_ends"] = "these two devices cannot be connected: their transports differ";
+  }
   return here;
 }
 

@@ -25,7 +25,14 @@ public:
 
 /// How the case does on one set of rules.
 struct Tried {
-  enum class How : std::uint8_t { holds, holds_so_far, fails, not_run } how = How::not_run;
+  enum class How : std::uint8_t {
+    holds,
+    holds_so_far,
+    refused,  ///< the device has no such thing, and says so cleanly
+    denied,   ///< not asked of the device, since the contract says that it is absent
+    fails,
+    not_run,
+  } how = How::not_run;
   std::string text;
 };
 
@@ -38,17 +45,18 @@ Tried read(const Ended& end) {
     return {Tried::How::not_run, outcome.stop->word + ": " + outcome.stop->text};
   if (outcome.stop && outcome.stop->why == Stop::Why::elsewhere)
     return {Tried::How::holds_so_far, outcome.stop->word + ": " + outcome.stop->text};
-  return {Tried::How::holds, outcome.stop ? outcome.stop->text : std::string()};
+  // An absence with a word is the contract's.
+  const bool refused = outcome.stop && outcome.stop->why == Stop::Why::absent && outcome.stop->word.empty();
+  return {refused ? Tried::How::refused : Tried::How::holds, outcome.stop ? outcome.stop->text : std::string()};
 }
 
 Tried run_on(const ListedCase& listed, const Ground& ground, const StartWorker& start_worker,
              const SuiteOptions& options) {
   const auto contract = ground.device->contract(ground.port);
   if (!contract) return {Tried::How::not_run, verbena::to_string(contract.error())};
-  const Environment environment = environment_here(ground.device->id(), ground.other ? &ground.other->id() : nullptr,
-                                                   options.substrate, options.shared);
+  const Environment environment = environment_here(ground, options.substrate, options.shared);
   if (const auto known = settled(listed, Side::verbena, **contract, environment)) {
-    return {known->verdict == Verdict::absent ? Tried::How::holds : Tried::How::not_run, known->reason};
+    return {known->verdict == Verdict::absent ? Tried::How::denied : Tried::How::not_run, known->reason};
   }
   WorkerPlan plan;
   plan.start_worker = start_worker;
@@ -122,15 +130,17 @@ Proof prove(const std::string& rule, const ListedCase& listed, const Ground& gro
   } else if (with.how == Tried::How::fails) {
     proof.outcome = ProofOutcome::not_enough;
     proof.why = with.text;
-  } else if (bare.how == Tried::How::holds) {
-    const auto here = ground.device->contract(ground.port);
-    const auto there = without.ground->device->contract(without.ground->port);
-    if (here && there) return spare(std::move(proof), **here, **there, bare.text);
-    proof.outcome = ProofOutcome::unnecessary;
-    proof.why = bare.text;
-  } else {
+  } else if (bare.how == Tried::How::fails) {
     proof.outcome = ProofOutcome::needed_and_enough;
     proof.why = bare.text;
+  } else {
+    const auto here = ground.device->contract(ground.port);
+    const auto there = without.ground->device->contract(without.ground->port);
+    if (!here || !there) return proof;
+    if (with.how != Tried::How::denied || bare.how != Tried::How::holds)
+      return spare(std::move(proof), **here, **there, bare.text);
+    proof.outcome = ProofOutcome::wrong;
+    proof.why = with.text + "; without it the case holds";
   }
   return proof;
 }

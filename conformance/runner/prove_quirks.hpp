@@ -16,12 +16,13 @@ namespace conform {
 enum class ProofOutcome : std::uint8_t {
   needed_and_enough,  ///< fails without the rule, holds with it
   not_enough,         ///< fails with it too
+  wrong,              ///< it calls absent what works without it
   informs,            ///< holds without it too, but then the contract no longer says what the rule does
   unnecessary,        ///< holds without it too, and the contract says as much
   not_shown_here,     ///< the case could not be run here
 };
-inline constexpr Words<5> kProofOutcomeWords = {"needed and enough", "not enough", "informs", "unnecessary",
-                                                "not shown here"};
+inline constexpr Words<6> kProofOutcomeWords = {"needed and enough", "not enough",  "wrong",
+                                                "informs",           "unnecessary", "not shown here"};
 constexpr const auto& words_of(ProofOutcome) noexcept {
   return kProofOutcomeWords;
 }

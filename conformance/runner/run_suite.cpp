@@ -186,8 +186,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   closing.selected = select_cases(list, options.choice);
   closing.contract = contract->get();
   closing.known = *std::move(known);
-  closing.environment =
-      environment_here(id, ground.other ? &ground.other->id() : nullptr, options.substrate, options.shared);
+  closing.environment = environment_here(ground, options.substrate, options.shared);
   if (ground.far) over_a_peer(closing.environment);
 
   Run run;

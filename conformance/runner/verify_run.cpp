@@ -53,7 +53,7 @@ void verify_column(const ListedCase& listed, Side side, const Column& column, co
 
 /// What a run may leave for one of another kind.
 void leave_to_another_run(const ListedCase& listed, Substrate substrate, Environment& environment) {
-  for (const char* setup : {"faults", "lossy_fabric", "unlike_devices"})
+  for (const char* setup : {"faults", "lossy_fabric", "unlike_devices", "unlike_transports"})
     if (has_setup(listed, setup)) environment.elsewhere[setup] = "as recorded";
   if (substrate == Substrate::vendor_driver)
     for (const char* word : {"two_ends", "link_control", "data"}) environment.elsewhere[word] = "as recorded";

@@ -234,6 +234,15 @@ void FakeVerbs::cm_destroy_qp(rdma_cm_id* id) {
   id->qp = nullptr;
 }
 
+// Nobody is in a group of a fake: attach_mcast has none either.
+int FakeVerbs::cm_join_multicast(rdma_cm_id*, rdma_cm_join_mc_attr_ex&, void*) {
+  return EOPNOTSUPP;
+}
+
+int FakeVerbs::cm_leave_multicast(rdma_cm_id*, sockaddr*) {
+  return EADDRNOTAVAIL;
+}
+
 int FakeVerbs::cm_set_option(rdma_cm_id*, int, int, void*, std::size_t) {
   return 0;
 }

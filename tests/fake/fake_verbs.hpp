@@ -169,6 +169,8 @@ public:
   int cm_init_qp_attr(rdma_cm_id* id, ibv_qp_attr& attr, int& mask) override;
   int cm_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr& attr) override;
   void cm_destroy_qp(rdma_cm_id* id) override;
+  int cm_join_multicast(rdma_cm_id* id, rdma_cm_join_mc_attr_ex& attr, void* context) override;
+  int cm_leave_multicast(rdma_cm_id* id, sockaddr* group) override;
   int cm_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t length) override;
   int cm_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
                      rdma_addrinfo** result) override;

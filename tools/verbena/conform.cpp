@@ -94,7 +94,8 @@ int prove(const CaseList& list, const Opened& opened, const GroundOptions& groun
   if (!proofs) return fail(proofs.error());
   print_proofs(opened.ground.device->id(), options.substrate, *proofs);
   const bool found = std::any_of(proofs->begin(), proofs->end(), [](const conform::Proof& one) {
-    return one.outcome == conform::ProofOutcome::not_enough || one.outcome == conform::ProofOutcome::unnecessary;
+    return one.outcome == conform::ProofOutcome::not_enough || one.outcome == conform::ProofOutcome::wrong ||
+           one.outcome == conform::ProofOutcome::unnecessary;
   });
   return found ? kFinding : kOk;
 }

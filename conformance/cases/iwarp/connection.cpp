@@ -7,8 +7,9 @@
 #include <cerrno>
 
 #include "cases/bodies.hpp"
-#include "cases/iwarp/cm_link.hpp"
 #include "cases/steps.hpp"
+#include "rig/cm_link.hpp"
+#include "rig/on_id.hpp"
 
 namespace conform {
 
@@ -28,73 +29,14 @@ bool passes(Case& c, Loop& loop, End& from, End& to, std::uint64_t wr_id, std::s
                  fmt::format("{}: other bytes arrived", what));
 }
 
-/// A queue pair that librdmacm makes on an id lives on a context of its own, and so does all that it stands on: both
-/// columns are alike here. The id is the CmLink's, which must outlive this.
-class OnId {
-public:
-  OnId(Case& c, rdma_cm_id* id) : case_(c), memory_(kBytes, c.verbs().page_size()), id_(id) {
-    const auto domain = c.verbs().alloc_pd(id->verbs);
-    c.need(c.accepted(domain.error, "ibv_alloc_pd on the context of rdma_cm"));
-    pd_ = Object<ibv_pd>(domain.handle, [&c, domain] { return c.verbs().dealloc_pd(domain.handle); });
-    const auto queue = c.verbs().create_cq(id->verbs, 16, nullptr, nullptr, 0);
-    c.need(c.accepted(queue.error, "ibv_create_cq on the context of rdma_cm"));
-    cq_ = Object<ibv_cq>(queue.handle, [&c, queue] { return c.verbs().destroy_cq(queue.handle); });
-    const auto region = c.verbs().reg_mr(pd_.raw(), memory_.data(), memory_.size(), IBV_ACCESS_LOCAL_WRITE);
-    c.need(c.accepted(region.error, "ibv_reg_mr on the context of rdma_cm"));
-    mr_ = Object<ibv_mr>(region.handle, [&c, region] { return c.verbs().dereg_mr(region.handle); });
-    ibv_qp_init_attr init{};
-    init.send_cq = cq_.raw();
-    init.recv_cq = cq_.raw();
-    init.cap = {4, 4, 1, 1, 0};
-    init.qp_type = IBV_QPT_RC;
-    c.need(c.accepted(c.verbs().cm_create_qp(id, pd_.raw(), init), "rdma_create_qp"));
-  }
-  OnId(const OnId&) = delete;
-  OnId& operator=(const OnId&) = delete;
-  ~OnId() {
-    if (id_->qp != nullptr) case_.verbs().cm_destroy_qp(id_);
-  }
-
-  int receive() {
-    ibv_sge one = sge();
-    ibv_recv_wr wr{};
-    wr.sg_list = &one;
-    wr.num_sge = 1;
-    ibv_recv_wr* bad = nullptr;
-    return case_.way().post_recv(id_->qp, wr, bad);
-  }
-  int send() {
-    ibv_sge one = sge();
-    ibv_send_wr wr{};
-    wr.sg_list = &one;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    ibv_send_wr* bad = nullptr;
-    return case_.way().post_send(id_->qp, wr, bad);
-  }
-  ibv_cq* cq() const noexcept { return cq_.raw(); }
-  Memory& memory() noexcept { return memory_; }
-
-private:
-  ibv_sge sge() const { return {memory_.address(), static_cast<std::uint32_t>(kBytes), mr_->lkey}; }
-
-  Case& case_;
-  Memory memory_;
-  rdma_cm_id* id_;
-  Object<ibv_pd> pd_;
-  Object<ibv_cq> cq_;
-  Object<ibv_mr> mr_;
-};
-
 void by_cm(Case& c) {
   Loop loop(c, small_rc(), false);  // for the two devices and the way between them
   CmLink link(c, loop);
-  OnId caller(c, link.caller());
+  OnId caller(c, link.caller(), IBV_QPT_RC, kBytes);
   c.need(c.accepted(caller.receive(), "ibv_post_recv"));
   c.need(c.accepted(link.connect(link.terms(loop.a())), "rdma_connect"));
   c.need(c.holds(link.request().has_value(), Seen::no_event, "no RDMA_CM_EVENT_CONNECT_REQUEST came"));
-  OnId called(c, link.answering());
+  OnId called(c, link.answering(), IBV_QPT_RC, kBytes);
   c.need(c.accepted(called.receive(), "ibv_post_recv"));
   c.need(c.accepted(link.accept(link.terms(loop.b())), "rdma_accept"));
   c.need(told(c, link.dialler(), RDMA_CM_EVENT_ESTABLISHED, "the side that dialled"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cases/bodies.hpp"
 #include "cases/state/moves.hpp"
 #include "cases/steps.hpp"
+#include "rig/cm_link.hpp"
 #include "rig/work.hpp"
 
 namespace conform {
@@ -298,6 +300,7 @@ void atomic_mixed(Case& c) {
   c.equal(sum, 2 * kRounds, "the word that both devices added to");
 }
 
+/// Where both ports have one MTU, a datagram above it may not even leave.
 void ud_above_peer_mtu(Case& c) {
   LoopShape shape;
   shape.type = QpType::ud;
@@ -306,7 +309,6 @@ void ud_above_peer_mtu(Case& c) {
   ibv_port_attr ports[2]{};
   c.need(c.accepted(c.verbs().query_port(loop.a().device->raw(), loop.a().port, ports[0]), "ibv_query_port"));
   c.need(c.accepted(c.verbs().query_port(loop.b().device->raw(), loop.b().port, ports[1]), "ibv_query_port"));
-  if (ports[0].active_mtu == ports[1].active_mtu) c.blocked("unlike_devices", "both ports have the same active MTU");
   const bool forward = ports[0].active_mtu > ports[1].active_mtu;
   End& from = forward ? loop.a() : loop.b();
   End& to = forward ? loop.b() : loop.a();
@@ -361,6 +363,23 @@ void error_same_status(Case& c) {
   }
 }
 
+/// Dialled from either side. Librdmacm answers by an event, or by the errno of a call; this waits for either.
+void transport_unlike_refused(Case& c) {
+  for (const bool forward : {true, false}) {
+    Loop loop(c, pair_rc(), false);
+    End& dials = forward ? loop.a() : loop.b();
+    const std::string what = way_of(loop, dials);
+    CmLink link(c, loop, dials, forward ? loop.b() : loop.a());
+    if (link.connect(link.terms(dials)) != 0) continue;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    std::optional<CmTold> event;
+    while (!event && std::chrono::steady_clock::now() < until) event = link.dialler();
+    c.holds(event.has_value(), Seen::no_event, "no event within two minutes after rdma_connect " + what);
+    c.holds(!event || event->type != RDMA_CM_EVENT_ESTABLISHED, Seen::accepted,
+            "devices of unlike transports are connected, " + what);
+  }
+}
+
 }  // namespace
 
 Bodies pair_bodies() {
@@ -373,6 +392,7 @@ Bodies pair_bodies() {
       {"pair.imm.byte_order", imm_byte_order},
       {"pair.atomic.mixed", atomic_mixed},
       {"pair.ud.above_peer_mtu", ud_above_peer_mtu},
+      {"pair.transport.unlike_refused", transport_unlike_refused},
       {"pair.error.same_status", error_same_status},
   };
   return kBodies;

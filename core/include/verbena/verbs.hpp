@@ -17,6 +17,7 @@ struct rdma_cm_id;
 struct rdma_cm_event;
 struct rdma_conn_param;
 struct rdma_addrinfo;
+struct rdma_cm_join_mc_attr_ex;
 struct sockaddr;
 
 #pragma GCC visibility push(default)
@@ -196,6 +197,9 @@ public:
   virtual int cm_init_qp_attr(rdma_cm_id* id, ibv_qp_attr& attr, int& mask) = 0;
   virtual int cm_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr& attr) = 0;
   virtual void cm_destroy_qp(rdma_cm_id* id) = 0;
+  /// rdma_join_multicast_ex: the kind of membership is in `attr`.
+  virtual int cm_join_multicast(rdma_cm_id* id, rdma_cm_join_mc_attr_ex& attr, void* context) = 0;
+  virtual int cm_leave_multicast(rdma_cm_id* id, sockaddr* group) = 0;
   virtual int cm_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t length) = 0;
   virtual int cm_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
                              rdma_addrinfo** result) = 0;

@@ -95,6 +95,14 @@ void RealVerbs::cm_destroy_qp(rdma_cm_id* id) {
   rdma_destroy_qp(id);
 }
 
+int RealVerbs::cm_join_multicast(rdma_cm_id* id, rdma_cm_join_mc_attr_ex& attr, void* context) {
+  return outcome([&] { return rdma_join_multicast_ex(id, &attr, context); });
+}
+
+int RealVerbs::cm_leave_multicast(rdma_cm_id* id, sockaddr* group) {
+  return outcome([&] { return rdma_leave_multicast(id, group); });
+}
+
 int RealVerbs::cm_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t length) {
   return outcome([&] { return rdma_set_option(id, level, name, value, length); });
 }

@@ -62,8 +62,15 @@ TEST_F(ProveQuirks, ARuleWithoutWhichItsCaseFailsIsNeededAndEnough) {
   EXPECT_THAT(proofs->front().why, HasSubstr("ibv_create_srq failed"));
 }
 
-TEST_F(ProveQuirks, OneWithoutWhichItHoldsIsUnnecessary) {
+TEST_F(ProveQuirks, OneThatCallsAbsentWhatWorksIsWrong) {
   const auto proofs = prove(rule("srq.create.works"), "  - id: srq.create.works\n");
+  ASSERT_TRUE(proofs);
+  EXPECT_EQ(proofs->front().outcome, ProofOutcome::wrong);
+  EXPECT_THAT(proofs->front().why, HasSubstr("srq is absent"));
+}
+
+TEST_F(ProveQuirks, OneWithoutWhichItHoldsIsUnnecessary) {
+  const auto proofs = prove(rule("pd.alloc.works"), "  - id: pd.alloc.works\n", "pd");
   ASSERT_TRUE(proofs);
   EXPECT_EQ(proofs->front().outcome, ProofOutcome::unnecessary);
   EXPECT_THAT(proofs->front().why, HasSubstr("srq: absent, without it native"));

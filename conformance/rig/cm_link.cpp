@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-#include "cases/iwarp/cm_link.hpp"
+#include "rig/cm_link.hpp"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -62,7 +62,7 @@ bool told(Case& c, const std::optional<CmTold>& event, rdma_cm_event_type type, 
                              event ? event->status : 0, c.verbs().cm_event_str(type)));
 }
 
-CmLink::CmLink(Case& c, Loop& loop) : case_(c), loop_(loop) {
+CmLink::CmLink(Case& c, Loop& loop, End& dials, End& listens) : case_(c), dials_(dials), listens_(listens) {
   c.needs_data();  // a device shell has no connection manager either
   // Verbena takes a queue pair to the state in which receives can be posted as the connection manager wants it; so does
   // Loop::connect in both columns.
@@ -88,11 +88,11 @@ CmLink::CmLink(Case& c, Loop& loop) : case_(c), loop_(loop) {
   called_ = channel();
   calling_ = channel();
   listener_ = id(called_);
-  sockaddr_storage own = cm_address(c, loop.b());
+  sockaddr_storage own = cm_address(c, listens);
   c.need(c.accepted(c.verbs().cm_bind_addr(listener_, reinterpret_cast<sockaddr*>(&own)), "rdma_bind_addr"));
   c.need(c.accepted(c.verbs().cm_listen(listener_, 4), "rdma_listen"));
   caller_ = id(calling_);
-  c.need(c.holds(resolve(caller_, loop.a(), loop.b()), Seen::no_event, "the peer's address does not resolve"));
+  c.need(c.holds(resolve(caller_, dials, listens), Seen::no_event, "the peer's address does not resolve"));
 }
 
 CmLink::~CmLink() {
@@ -183,9 +183,9 @@ int CmLink::disconnect(bool by_dialler) {
 
 void CmLink::establish() {
   Case& c = case_;
-  c.need(c.accepted(connect(terms(loop_.a())), "rdma_connect"));
+  c.need(c.accepted(connect(terms(dials_)), "rdma_connect"));
   c.need(c.holds(request().has_value(), Seen::no_event, "no RDMA_CM_EVENT_CONNECT_REQUEST came"));
-  c.need(c.accepted(accept(terms(loop_.b())), "rdma_accept"));
+  c.need(c.accepted(accept(terms(listens_)), "rdma_accept"));
   c.need(told(c, dialler(), RDMA_CM_EVENT_ESTABLISHED, "the side that dialled"));
   c.need(told(c, listener(), RDMA_CM_EVENT_ESTABLISHED, "the side that accepted"));
 }

@@ -22,12 +22,14 @@ struct CmTold {
   unsigned initiator_depth = 0;
 };
 
-/// The connection of a Loop's two ends over rdma_cm, step by step: the first end dials, the second one listens. Its
-/// queue pairs are the Loop's, named by their numbers, so that each column has those of its own.
+/// The connection of a Loop's two ends over rdma_cm, step by step: one dials, the other one listens. Its queue pairs
+/// are the Loop's, named by their numbers, so that each column has those of its own.
 class CmLink {
 public:
-  /// Both ends in INIT, the second one listening, the first one with a route to it. What fails ends the case.
-  CmLink(Case& c, Loop& loop);
+  /// Both ends in INIT, the one listening, the other one with a route to it. What fails ends the case.
+  CmLink(Case& c, Loop& loop, End& dials, End& listens);
+  /// The first end dials.
+  CmLink(Case& c, Loop& loop) : CmLink(c, loop, loop.a(), loop.b()) {}
   CmLink(const CmLink&) = delete;
   CmLink& operator=(const CmLink&) = delete;
   ~CmLink();
@@ -44,8 +46,8 @@ public:
   std::optional<CmTold> listener();
   int disconnect(bool by_dialler);
 
-  /// The ids, for queue pairs that librdmacm makes itself; they stay this object's. The second one is there after
-  /// request().
+  /// The ids, for queue pairs that librdmacm makes itself; they stay this object's. The listening side's is there
+  /// after request().
   rdma_cm_id* caller() const noexcept { return caller_; }
   rdma_cm_id* answering() const noexcept { return answering_; }
 
@@ -57,7 +59,8 @@ private:
   bool resolve(rdma_cm_id* id, const End& from, const End& to);
 
   Case& case_;
-  Loop& loop_;
+  End& dials_;
+  End& listens_;
   rdma_event_channel* calling_ = nullptr;
   rdma_event_channel* called_ = nullptr;
   rdma_cm_id* caller_ = nullptr;
