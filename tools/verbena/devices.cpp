@@ -10,6 +10,31 @@
 namespace cli {
 namespace {
 
+Json faults_of(const verbena::Model& model) {
+  Json list = Json::array();
+  for (const verbena::SwitchedFault& one : model.faults) {
+    Json entry;
+    entry["fault"] = name(one.fault);
+    entry["parameters"] = Json::object();
+    for (const verbena::SwitchedFault::Parameter& parameter : one.parameters) {
+      if (parameter.word.empty())
+        entry["parameters"][parameter.name] = parameter.number;
+      else
+        entry["parameters"][parameter.name] = parameter.word;
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// Of a list of pairs that have names.
+template <class Pairs>
+Json by_name(const Pairs& pairs) {
+  Json object = Json::object();
+  for (const auto& [key, value] : pairs) object[std::string{name(key)}] = name(value);
+  return object;
+}
+
 int list_models(bool json) {
   Json out;
   out["schema"] = kSchema;
@@ -23,6 +48,9 @@ int list_models(bool json) {
     row["title"] = model->title;
     row["variants"] = model->variants;
     row["source"] = model->source;
+    row["features"] = by_name(model->features);
+    row["behaviours"] = by_name(model->behaviours);
+    row["faults"] = faults_of(*model);
     out["models"].push_back(std::move(row));
     table.row({model->name, model->title, fmt::format("{}", fmt::join(model->variants, ", "))});
   }

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "verbena/behaviours.hpp"
 #include "verbena/caps.hpp"
 #include "verbena/device_id.hpp"
+#include "verbena/faults.hpp"
+#include "verbena/features.hpp"
 #include "verbena/quirks.hpp"
 #include "verbena/result.hpp"
 
 #pragma GCC visibility push(default)
 namespace verbena {
+
+/// A fault that is switched on, with every parameter that it has: as the model names it, else its fallback.
+struct SwitchedFault {
+  struct Parameter {
+    std::string name;
+    std::uint64_t number = 0;
+    std::string word;  ///< in place of the number where words are allowed
+    friend bool operator==(const Parameter&, const Parameter&) = default;
+  };
+  Fault fault{};
+  std::vector<Parameter> parameters;  ///< in the order of FaultInfo
+  friend bool operator==(const SwitchedFault&, const SwitchedFault&) = default;
+};
 
 /// A NIC as data: what `verbena dump` writes and `--nic` reads.
 struct Model {
@@ -22,6 +40,10 @@ struct Model {
   std::vector<std::string> variants;   ///< names that may follow `@`
   std::string source;             ///< where the figures come from
   std::string creation_yaml;      ///< the `creation:` part as written: roundings, errnos; read by the emulator
+  std::vector<SwitchedFault> faults;   ///< in the order named; a variant's list stands in place of the model's
+  /// What the device does where others do otherwise, as the model names it; nothing where no source says.
+  std::vector<std::pair<Behaviour, Choice>> behaviours;
+  std::vector<std::pair<Feature, Support>> features;  ///< native or absent; of the rest caps and creation tell
 
   friend bool operator==(const Model&, const Model&) = default;
 };

@@ -112,12 +112,6 @@ constexpr std::array kKeys{
     Key{"post", "bad_wr", Kind::word, "cleared"},
 };
 
-constexpr std::array<std::string_view, 16> kFaults{
-    "max_qp_wr_one_too_many",      "max_cqe_one_too_many", "cqe_one_less",    "sge_overrun",
-    "inline_accepted_but_dropped", "reset_spoils",         "flush_lost",      "fence_ignored",
-    "reset_leaves_completions",    "kept_in_ring",         "timeout_ignored", "access_flags_grow",
-    "last_wqe_not_raised",         "negative_errno",       "budget_shared",   "windows_declared"};
-
 constexpr std::array<std::string_view, 2> kCqNames{"n", "ring"};
 constexpr std::array<std::string_view, 11> kQueueNames{"wr",  "sge",   "inline",   "size",  "overhead", "sge_in_wqe",
                                                        "wqe", "bytes", "extended", "least", "ring"};
@@ -271,24 +265,6 @@ constexpr auto kPublicKeys = [] {
 
 void check_creation(const Node& node, Reporter& report) {
   CreationChecker(report).part(node, "creation", "creation");
-}
-
-void check_faults(const Node& node, Reporter& report) {
-  if (!node.is_sequence()) {
-    report.error(node.at, fmt::format("found {} for 'faults'; allowed is a list of names", yaml::describe(node)));
-    return;
-  }
-  for (const Node& item : node.items) {
-    if (report.full()) return;
-    report.choice(item, "faults", kFaults);
-    const auto same = [&](const Node& other) { return other.is_scalar() && other.scalar == item.scalar; };
-    if (item.is_scalar() && &*std::find_if(node.items.begin(), node.items.end(), same) != &item)
-      report.error(item.at, fmt::format("'{}' stands in 'faults' twice", item.scalar));
-  }
-}
-
-std::span<const std::string_view> known_faults() noexcept {
-  return kFaults;
 }
 
 std::span<const CreationKey> creation_keys() noexcept {

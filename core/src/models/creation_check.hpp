@@ -13,12 +13,6 @@ namespace verbena::models {
 /// is the emulated NIC's part.
 void check_creation(const yaml::Node& node, quirks::Reporter& report);
 
-/// Checks `faults:`: a list of names of known faults, each once.
-void check_faults(const yaml::Node& node, quirks::Reporter& report);
-
-/// The faults that a model may name.
-std::span<const std::string_view> known_faults() noexcept;
-
 /// A key under `creation:` with the part that it stands in; `queue` is qp.send and qp.recv. For the test that holds the
 /// JSON schema against this reader.
 struct CreationKey {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "builtin/embedded.hpp"
+#include "models/conduct_reader.hpp"
 #include "models/creation_check.hpp"
 #include "models/identity_reader.hpp"
 #include "names/nearest_name.hpp"
@@ -25,10 +26,12 @@ namespace {
 
 using quirks::Reporter;
 
-constexpr std::array<std::string_view, 11> kModelKeys{"schema", "model",    "title",  "source",   "identity", "caps",
-                                                      "ports",  "creation", "faults", "variants", "notes"};
+constexpr std::array<std::string_view, 13> kModelKeys{"schema", "model",    "title",    "source",   "identity",
+                                                      "caps",   "ports",    "creation", "features", "behaviours",
+                                                      "faults", "variants", "notes"};
 constexpr std::size_t kMostVariants = 64;
-constexpr std::array<std::string_view, 6> kVariantKeys{"identity", "caps", "ports", "creation", "faults", "because"};
+constexpr std::array<std::string_view, 8> kVariantKeys{"identity", "caps",       "ports",  "creation",
+                                                       "features", "behaviours", "faults", "because"};
 
 /// A number, `unknown`, or `{assumed: N}`.
 void read_cap(const yaml::Node& key, const yaml::Node& value, Caps& caps, Reporter& report) {
@@ -130,7 +133,10 @@ void read_parts(const yaml::Node& node, Model& model, Parts& parts, Reporter& re
   if (const yaml::Node* identity = node.find("identity")) models::read_identity(*identity, model.device, report);
   if (const yaml::Node* caps = node.find("caps")) read_caps(*caps, model.caps, report);
   if (const yaml::Node* ports = node.find("ports")) models::read_ports(*ports, model.device, model.caps, report);
-  if (const yaml::Node* faults = node.find("faults")) models::check_faults(*faults, report);
+  if (const yaml::Node* features = node.find("features")) models::read_features(*features, model.features, report);
+  if (const yaml::Node* behaviours = node.find("behaviours"))
+    models::read_behaviours(*behaviours, model.behaviours, report);
+  if (const yaml::Node* faults = node.find("faults")) models::read_faults(*faults, model.faults, report);
   if (const yaml::Node* creation = node.find("creation")) {
     models::check_creation(*creation, report);
     parts.creation = parts.creation ? overlaid(*parts.creation, *creation) : *creation;

@@ -6,11 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "models/creation_check.hpp"
 #include "verbena/behaviours.hpp"
 #include "verbena/caps.hpp"
+#include "verbena/faults.hpp"
 #include "verbena/features.hpp"
 #include "verbena/fields.hpp"
 
@@ -100,8 +102,47 @@ TEST(ModelSchema, KnowsEveryCap) {
 
 TEST(ModelSchema, KnowsEveryFault) {
   Words known;
-  for (const std::string_view fault : verbena::models::known_faults()) known.emplace(fault);
-  EXPECT_EQ(words(schema("model.schema.json").at("$defs").at("faults").at("items").at("enum")), known);
+  for (const verbena::FaultInfo& fault : verbena::all_faults()) known.emplace(fault.name);
+  const json definitions = schema("model.schema.json").at("$defs");
+  EXPECT_EQ(words(definitions.at("fault").at("enum")), known);
+  EXPECT_EQ(keys(definitions.at("fault_with_parameters").at("properties")), known);
+}
+
+TEST(ModelSchema, KnowsTheParametersOfEachFaultAndTheirBounds) {
+  const json faults = schema("model.schema.json").at("$defs").at("fault_with_parameters").at("properties");
+  for (const verbena::FaultInfo& fault : verbena::all_faults()) {
+    json known = json::object();
+    for (const verbena::FaultParameterInfo& parameter : fault.parameters) {
+      json& one = known[std::string(parameter.name)];
+      if (parameter.words.empty()) {
+        one = {{"type", "integer"},
+               {"minimum", parameter.least},
+               {"maximum", parameter.most},
+               {"default", parameter.fallback}};
+        continue;
+      }
+      std::istringstream words{std::string(parameter.words)};
+      for (std::string word; words >> word;) one["enum"].push_back(word);
+      one["default"] = one["enum"].at(0);
+    }
+    EXPECT_EQ(faults.at(std::string(fault.name)).at("properties"), known) << fault.name;
+  }
+}
+
+TEST(ModelSchema, KnowsEveryFeatureAndBehaviour) {
+  Words features;
+  for (const verbena::FeatureInfo& feature : verbena::all_features()) features.emplace(feature.name);
+  Words behaviours;
+  Words choices;
+  for (const verbena::BehaviourInfo& flag : verbena::all_behaviours()) {
+    behaviours.emplace(flag.name);
+    for (const verbena::Choice choice : flag.choices) choices.emplace(verbena::name(choice));
+  }
+  const json definitions = schema("model.schema.json").at("$defs");
+  EXPECT_EQ(words(definitions.at("features").at("propertyNames").at("enum")), features);
+  EXPECT_EQ(words(definitions.at("behaviours").at("propertyNames").at("enum")), behaviours);
+  const Words allowed = words(definitions.at("behaviours").at("additionalProperties").at("enum"));
+  for (const std::string& choice : choices) EXPECT_TRUE(allowed.contains(choice)) << choice;
 }
 
 TEST(ModelSchema, KnowsEveryKeyOfCreation) {
