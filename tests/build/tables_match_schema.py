@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The JSON schemas that editors use accept every shipped table, model, requirement, expectation and
-mutation, and refuse an unknown key."""
+"""The JSON schemas that editors use accept every shipped table, model, requirement, expectation, mutation and
+field report, and refuse an unknown key."""
 import copy
 import glob
 import json
@@ -35,6 +35,7 @@ for schema_file, patterns in {
     "conformance/schema/cases.schema.json": ["conformance/cases/*.yaml"],
     "conformance/schema/expectations.schema.json": ["conformance/expectations/*.yaml"],
     "conformance/schema/mutations.schema.json": ["conformance/mutations/mutations.yaml"],
+    "tests/field_reports.schema.json": ["tests/field_reports.yaml"],
 }.items():
     with open(schema_file, encoding="utf-8") as file:
         schema = json.load(file)
