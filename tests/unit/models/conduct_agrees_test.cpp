@@ -32,6 +32,20 @@ TEST(ShippedModels, ActAsTheTablesSay) {
   EXPECT_GE(compared, 200U) << "models that say nothing agree with everything";
 }
 
+TEST(ShippedModels, HaveNoFaultThatTheTablesDeny) {
+  std::size_t compared = 0;
+  for (const Model& nic : every_model()) {
+    const Contract contract = shipped::contract(nic);
+    for (const SwitchedFault& one : nic.faults) {
+      const auto& same = info(one.fault).same_as;
+      if (!same) continue;
+      EXPECT_EQ(name(contract.behaviour(same->flag).choice), name(same->choice)) << nic.name << ": " << name(one.fault);
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 5U);
+}
+
 TEST(ShippedModels, HaveTheFeaturesThatTheTablesSay) {
   for (const Model& nic : every_model()) {
     const Contract contract = shipped::contract(nic);
