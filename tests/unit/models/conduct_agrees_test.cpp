@@ -47,13 +47,17 @@ TEST(ShippedModels, HaveNoFaultThatTheTablesDeny) {
 }
 
 TEST(ShippedModels, HaveTheFeaturesThatTheTablesSay) {
+  std::size_t compared = 0;
   for (const Model& nic : every_model()) {
     const Contract contract = shipped::contract(nic);
     for (const auto& [feature, support] : nic.features) {
-      const bool there = contract.feature(feature).support != Support::absent;
-      EXPECT_EQ(there, support == Support::native) << nic.name << ": " << name(feature);
+      const Support said = contract.feature(feature).support;
+      if (said == Support::unknown) continue;
+      EXPECT_EQ(said == Support::absent, support == Support::absent) << nic.name << ": " << name(feature);
+      ++compared;
     }
   }
+  EXPECT_GE(compared, 600U);
 }
 
 }  // namespace
