@@ -2,6 +2,7 @@
 #include "explained.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <span>
 
@@ -117,6 +118,20 @@ void note_passings(Explained& object, const verbena::Contract& contract) {
   }
 }
 
+namespace {
+
+void note_unbounded(Explained& object, const verbena::Contract& contract) {
+  const std::optional<verbena::Object> on = verbena::find_object(object.kind);
+  for (const FieldLine& field : object.fields) {
+    const auto found =
+        on ? verbena::find_field(*on, field.field == "length" ? "mr_length" : field.field) : std::nullopt;
+    if (found && field.granted && *field.granted > 0 && !contract.domain(*found).known)
+      object.unbounded.push_back(field.field);
+  }
+}
+
+}  // namespace
+
 std::vector<Explained> explain(const Target& target, const Asked& asked) {
   std::vector<Explained> objects;
   const auto each = [&](const auto& requests, auto&& grant_of) {
@@ -126,6 +141,7 @@ std::vector<Explained> explain(const Target& target, const Asked& asked) {
       if (fitted) {
         finish(object, grant_of(*fitted));
         note_passings(object, *target.contract);
+        note_unbounded(object, *target.contract);
       } else {
         object.error = fitted.error();
       }
@@ -175,6 +191,7 @@ Json to_json(const Explained& object) {
       out["passed_by"].push_back(std::move(row));
     }
   }
+  if (!object.unbounded.empty()) out["no_bound_known"] = object.unbounded;
   if (!object.ladder.empty()) {
     out["ladder"] = Json::array();
     for (const verbena::LadderStep& step : object.ladder) out["ladder"].push_back(to_json(step));
@@ -199,6 +216,8 @@ std::string to_text(const Explained& object) {
                        passing.from, passing.to, name(passing.by.set_by), passing.by.rule, passing.by.layer,
                        passing.by.file, passing.by.line, passing.by.reason, passing.by.source);
   }
+  if (!object.unbounded.empty())
+    out += fmt::format("  no bound is known of {}: the device may take less\n", fmt::join(object.unbounded, ", "));
   for (const verbena::LadderStep& step : object.ladder) {
     out += fmt::format("  tried {}: {}{}\n", step.passed,
                        step.errno_value == 0 ? "accepted" : fmt::format("errno {}", step.errno_value),

@@ -44,6 +44,7 @@ struct Explained {
   std::vector<FieldLine> fields;
   std::vector<verbena::Adjustment> adjustments;
   std::vector<Passing> passings;
+  std::vector<std::string> unbounded;  ///< fields granted of which nobody says how much there is
   std::vector<verbena::LadderStep> ladder;
   std::optional<verbena::Error> error;
 };

@@ -125,7 +125,7 @@ void ContractBuilder::settle_domains() {
         site.set_by = SetBy::site;
         site.rule = contract_.provenances_[replaced->by].rule;
         site.reason = fmt::format(
-            "the device declares {}; the rule says that up to {} works, but this site forbids more than is declared",
+            "the device declares {}; the rule's own bound is {}, but this site forbids more than is declared",
             *domain.declared, replaced->value);
         site.source = "setting fit.beyond_declared (VERBENA_FIT_BEYOND_DECLARED)";
         domain.max = *domain.declared;

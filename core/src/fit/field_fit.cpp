@@ -150,6 +150,18 @@ Error nothing_left(const FieldFit& fit, const Contract& contract) {
   return error;
 }
 
+std::optional<Error> none_of(Field count, std::string_view what, const Contract& contract) {
+  const Domain& domain = contract.domain(count);
+  if (domain.max != 0 || contract.provenance(domain.max_by).set_by == SetBy::declared) return std::nullopt;
+  Error error;
+  error.kind = ErrorKind::unsupported;
+  error.field = name(count);
+  error.asked = 1;
+  error.by = contract.provenance(domain.max_by);
+  error.text = fmt::format("no {} can be made on this device", what);
+  return error;
+}
+
 Error shortfall(const FieldFit& fit, const Contract& contract) {
   if (fit.empty) return nothing_left(fit, contract);
   Error error;

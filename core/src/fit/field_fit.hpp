@@ -55,6 +55,10 @@ Error shortfall(const FieldFit& fit, const Contract& contract);
 /// What is said where a minimum is above what can be passed: both rules, and no `allowed`, since there is none.
 Error nothing_left(const FieldFit& fit, const Contract& contract);
 
+/// What is said where a rule leaves the device none of these objects (`what`: `queue pair`); empty where it leaves
+/// some. A count of 0 that the device declares is one that it doesn't fill in.
+std::optional<Error> none_of(Field count, std::string_view what, const Contract& contract);
+
 /// Which rule it is, without its reason: `rule hns-cq-depth [builtin:hns.yaml:30]`.
 std::string who(const Provenance& by);
 

@@ -33,15 +33,7 @@ std::optional<Error> refused_vector(const CqRequest& request, const Contract& co
 }  // namespace
 
 Result<CqGrant> fit(const CqRequest& request, const Contract& contract) {
-  if (const Domain& count = contract.domain(Field::max_cq); count.max == 0) {
-    Error error;
-    error.kind = ErrorKind::unsupported;
-    error.field = name(Field::max_cq);
-    error.asked = 1;
-    error.by = contract.provenance(count.max_by);
-    error.text = "no completion queue can be made on this device";
-    return Failure(std::move(error));
-  }
+  if (auto none = fitting::none_of(Field::max_cq, "completion queue", contract)) return Failure(std::move(*none));
   if (request.wc_flags != 0 && contract.feature(Feature::create_cq_ex).support == Support::absent)
     return Failure(
         lacking(contract, Feature::create_cq_ex,

@@ -162,6 +162,7 @@ Result<MrGrant> fit(const MrRequest& request, const Contract& contract) {
   if (request.length == 0)
     return invalid("length", 0, "a region of no bytes cannot be registered",
                    "core/umem.c ib_umem_get (Linux 6.12); some drivers refuse it without an errno");
+  if (auto none = fitting::none_of(Field::max_mr, "memory region", contract)) return Failure(std::move(*none));
   if ((request.access & kNeedLocalWrite) != 0 && (request.access & IBV_ACCESS_LOCAL_WRITE) == 0)
     return invalid("access", request.access, "remote writes and atomics need IBV_ACCESS_LOCAL_WRITE as well",
                    "man ibv_reg_mr; include/rdma/ib_verbs.h ib_check_mr_access (Linux 6.12)");

@@ -80,6 +80,7 @@ std::optional<Error> over_budget(const QpNumbers& numbers, const Contract& contr
 
 std::optional<Error> fit_into(QpFit& fitted, const QpRequest& request, const Contract& contract) {
   if (auto error = check_type(request, contract)) return error;
+  if (auto none = fitting::none_of(Field::max_qp, "queue pair", contract)) return none;
   if (auto error = fitting::check_send_ops(request, contract)) return error;
   QpNumbers numbers;
   if (const auto place = fitting::fit_numbers(request, contract, numbers))

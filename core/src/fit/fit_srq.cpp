@@ -119,6 +119,7 @@ Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract) {
   if (contract.feature(Feature::srq).support == Support::absent)
     return Failure(lacking(contract, Feature::srq,
                            "the device has no shared receive queues; give each queue pair a receive queue of its own"));
+  if (auto none = fitting::none_of(Field::max_srq, "shared receive queue", contract)) return Failure(std::move(*none));
   FieldFit wr, sge;
   if (auto refused = refusal_of(request, contract, wr, sge)) return Failure(std::move(*refused));
   Result<SrqGrant> result(tl::in_place);

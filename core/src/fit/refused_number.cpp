@@ -104,14 +104,18 @@ std::optional<Error> never(const QpRequest& request, const Contract& contract) {
   return std::nullopt;
 }
 
-/// What stands beside a number in its ring: `max_send_sge 4 and max_inline_data 60`.
-std::string beside(const Ring& ring, const FieldFit& field, bool floors) {
+/// What stands beside a number in its ring: `max_send_sge 4 and max_inline_data 60 (rule ...)`, with whose it is where
+/// that is not the caller's.
+std::string beside(const Ring& ring, const FieldFit& field, bool floors, const Contract& contract) {
   std::string text;
   for (const FieldFit* other : {&ring.depth, &ring.sges, ring.inline_data}) {
     if (other == nullptr || other == &field) continue;
+    const Domain& domain = contract.domain(other->field);
+    const std::uint32_t least = least_grant(domain);
     const bool may_shrink = floors && other->policy != Policy::require;
-    text += fmt::format("{}{} {}", text.empty() ? "" : " and ", name(other->field),
-                        may_shrink ? other->floor : other->value);
+    const std::uint32_t value = may_shrink ? std::max(other->floor, least) : other->value;
+    text += fmt::format("{}{} {}", text.empty() ? "" : " and ", name(other->field), value);
+    if (value == least && least > other->floor) text += fmt::format(" ({})", who(contract.provenance(domain.min_by)));
   }
   return text;
 }
@@ -140,11 +144,11 @@ Error told(const QpRequest& request, Place place, QpNumbers& numbers, const Cont
                    ? fmt::format(
                          "at least {} is needed, and beside at least {} the ring holds {}; ask for less, or lower "
                          "a floor",
-                         field.floor, beside(ring, field, true), field.value)
+                         field.floor, beside(ring, field, true, contract), field.value)
                    : fmt::format(
                          "the policy requires all of it, and beside {} the ring holds {}; ask for less, or prefer "
                          "it instead of requiring it",
-                         beside(ring, field, false), field.value);
+                         beside(ring, field, false, contract), field.value);
   return error;
 }
 

@@ -230,10 +230,20 @@ InTheWay in_the_way(const Ring& ring, const FieldFit& field, const Contract& con
   InTheWay found;
   std::uint64_t entries = 0;
   found.joint = tightest(ring, create, contract, entries);
-  if (found.joint)
-    found.arithmetic =
-        found.joint->formula->explain(found.joint->params, ring.queue, shape_of(ring, create), ring.depth.want);
+  if (found.joint) {
+    const Domain& depth = contract.domain(ring.depth.field);
+    found.arithmetic = found.joint->formula->explain(found.joint->params, ring.queue, shape_of(ring, create),
+                                                     std::max(ring.depth.want, least_grant(depth)));
+  }
   return found;
+}
+
+/// Why fewer are granted than the ring holds: what is passed for a grant is more than that.
+std::string beyond_the_grant(const FieldFit& depth, const Contract& contract) {
+  if (depth.passed <= depth.value) return {};
+  const Domain& domain = contract.domain(depth.field);
+  const Provenance& by = contract.provenance(domain.reserve != 0 ? domain.reserve_by : domain.asks[0].by);
+  return fmt::format("; for {} granted {} are passed ({})", depth.value, depth.passed, who(by));
 }
 
 std::string arithmetic(const FieldFit& field, const Ring& ring, const std::array<Competitor, 3>& give_way,
@@ -241,7 +251,13 @@ std::string arithmetic(const FieldFit& field, const Ring& ring, const std::array
   if (!field.joint) return {};
   std::string text = in_the_way(ring, field, contract).arithmetic;
   const Competitor competitor = competitor_of(ring, field);
-  if (competitor != give_way[0] || competitor == Competitor::depth) return text;
+  if (competitor == Competitor::depth) return text + beyond_the_grant(field, contract);
+  if (competitor != give_way[0]) {
+    // What is protected more keeps a floor, often one that nobody wrote down.
+    if (ring.depth.reduced() && ring.depth.floor > 0)
+      text += fmt::format(FMT_COMPILE("; at least {} of {} are to be had"), ring.depth.floor, name(ring.depth.field));
+    return text;
+  }
   Amounts more = blocked(ring, competitor, contract);
   more[index(Competitor::depth)] = 1;
   // No work request takes one more: nothing is kept by giving way.

@@ -128,6 +128,13 @@ void Comparison::compare_denied(const Wishes& wishes) {
   ++(disagreed_ ? tally_.disagreed : tally_.agreed);
 }
 
+/// Where what did not come of a next larger value is counted.
+unsigned& Comparison::how_refused(const Outcome& made) noexcept {
+  if (made.taken) return tally_.next_less;
+  if (made.by == "shell") return tally_.next_unjudged;
+  return made.by.starts_with("the copy") ? tally_.next_by_copy : tally_.next_by_driver;
+}
+
 /// One value that fit changed: had it been a little nearer to the wish, would the device have had it? Everything else
 /// is protected at its grant, so that what is left is this value's alone. Inline bytes are tried with one SGE, since
 /// fit promises them whatever the SGEs are.
@@ -172,7 +179,9 @@ void Comparison::try_next_larger(const Wishes& wishes, const Fitted& fitted) {
   for (const Tuple& each : tuples) {
     ++tally_.raw;
     const Outcome made = create(each);
-    all_usable = all_usable && usable(each, i, wanted, made);
+    const bool shown = all_usable && !usable(each, i, wanted, made);
+    if (shown) ++how_refused(made);
+    all_usable = all_usable && !shown;
     if (all_usable && &each == &tuples.back()) {
       if (!raised && contract_.domain(field_of(tuple.kind, i)).declared == best->granted[i])
         ++tally_.beyond_declared;  // the device takes more than it declares, and what it declares is kept

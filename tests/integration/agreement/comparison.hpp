@@ -19,6 +19,9 @@ struct Tally {
   unsigned denied = 0;  ///< of those, of a kind or type that the contract denies: held against the model alone
   unsigned raw = 0;  ///< creations with numbers that fit did not make
   unsigned next_larger = 0;  ///< of those, probes of the next larger value
+  unsigned next_by_driver = 0, next_by_copy = 0;  ///< of those, what was refused by each
+  unsigned next_less = 0;       ///< of those, made with less, or refused when posted
+  unsigned next_unjudged = 0;   ///< of those, refused by the shell, which shows nothing
   unsigned beyond_declared = 0;  ///< of those, taken although the device declares less
   unsigned filled = 0;  ///< objects that were posted to until they refused
   unsigned refused_by_driver = 0, refused_by_copy = 0, refused_by_shell = 0, refused_by_kernel = 0;
@@ -50,6 +53,7 @@ private:
   bool denied(const Wishes& wishes) const;
   void compare_denied(const Wishes& wishes);
   void try_next_larger(const Wishes& wishes, const Fitted& fitted);
+  unsigned& how_refused(const Outcome& made) noexcept;
   Outcome create(const Tuple& tuple);
   bool harmful(const Tuple& tuple) const;
   /// Taken, with as much of that number as was wanted, and no nonsense beside it.

@@ -57,6 +57,12 @@ std::optional<agreement::ModelCreation> creation_of(const std::string& device, c
   return agreement::ModelCreation::of(*model, open.caps());
 }
 
+/// Devices of one driver and like caps would else be asked the same.
+std::uint64_t seed_of(const std::string& name, std::uint64_t seed) {
+  for (const char letter : name) seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3;  // FNV-1a
+  return seed;
+}
+
 int judge(const Library& library, const std::string& wanted, const Options& options, bool judged) {
   const std::string name = wanted.substr(0, wanted.find('@'));
   auto device = library.open(name);
@@ -75,7 +81,7 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
     if (!model) return 1;
   }
 
-  agreement::Comparison comparison(*device, **contract, options.seed, judged, std::move(model),
+  agreement::Comparison comparison(*device, **contract, seed_of(wanted, options.seed), judged, std::move(model),
                                    judged && options.count <= kSample ? kSampleRingBudget : kRingBudget);
   if (!comparison.start()) {
     std::printf("agreement: %s: no PD, CQ or MR: %s\n", name.c_str(), std::strerror(errno));
@@ -96,12 +102,16 @@ int judge(const Library& library, const std::string& wanted, const Options& opti
   if (judged)
     std::printf(
         "table: %s | rdma-core %s | tuples %u (%u denied) | agreed %u | disagreed %u | raw creations %u "
-        "(%u the next larger value, %u taken beyond what is declared) | filled %u (%u by the work request builder) "
+        "(%u the next larger value: %u refused by the driver, %u by the copy, %u made with less or refused when "
+        "posted, "
+        "%u taken beyond what is declared, %u refused by the shell, which shows nothing) | filled %u (%u by the work "
+        "request builder) "
         "with %lu posts (%u taken beyond what was returned) | refused by the user-space driver %u, the kernel driver's "
         "copy %u, the shell %u | %.0f s\n",
         wanted.c_str(), device->id().rdma_core.c_str(), all.tried, all.denied, all.agreed, all.disagreed, all.raw,
-        all.next_larger, all.beyond_declared, all.filled, comparison.posting().built(), comparison.posting().posted(),
-        comparison.posting().surplus(), all.refused_by_driver, all.refused_by_copy, all.refused_by_shell, seconds);
+        all.next_larger, all.next_by_driver, all.next_by_copy, all.next_less, all.beyond_declared, all.next_unjudged,
+        all.filled, comparison.posting().built(), comparison.posting().posted(), comparison.posting().surplus(),
+        all.refused_by_driver, all.refused_by_copy, all.refused_by_shell, seconds);
   std::fflush(stdout);
   if (random.tried < options.count) {
     std::printf("agreement: only %u of %u requests could be drawn within the ring budget\n", random.tried,

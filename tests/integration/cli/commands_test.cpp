@@ -61,6 +61,8 @@ const Case kCommands[] = {
     {"NoReceivesBesideAnSrq", "explain --nic connectx5 --policy require --qp rc,srq,send_wr=8", 0, {"granted"}},
     {"CapsThatAreAssumed", "caps --nic hip09", 0, {"32768 assumed"}},
     {"CapsThatAreAssumedJson", "caps --nic hip09 -j", 0, {R"("assumed": true)", R"("assumed": false)"}},
+    {"NoBoundIsKnown", "explain --nic erdma --cq 4000000", 0, {"no bound is known of cqe"}},
+    {"NoBoundIsKnownJson", "explain --nic erdma --cq 4000000 -j", 0, {R"("no_bound_known")"}},
     {"DumpOfAModel", "dump --nic hip09", 0, {R"(source: "copy of the model hip09, no device")"}},
     {"CapsOfADeviceWithoutAnSrq", "caps --nic e810-roce", 0, {"srq.max_wr ", "absent  absent"}},
     {"TableThatIsNotThere", "quirks lint ./none.yaml", 2, {"'./none.yaml' cannot be read: No such file"}},

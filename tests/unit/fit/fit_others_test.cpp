@@ -65,14 +65,23 @@ TEST(FitCq, NoEntriesAreRaisedToOne) {
   EXPECT_EQ(grant->adjustments.at(0).kind, AdjustmentKind::raised);
 }
 
-TEST(FitCq, ADeviceThatMakesNoneIsAskedForNone) {
-  // libmana before rdma-core 53 refuses each one.
-  const Contract none = contracts::Made({}).at_most(Field::max_cq, 0).build();
-  const auto refused = fit(cq(64), none);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
-  EXPECT_EQ(refused.error().field, "max_cq");
-  EXPECT_EQ(refused.error().by.rule, "max_cq-max");
+TEST(Fit, ADeviceThatMakesNoneIsAskedForNone) {
+  // libmana before rdma-core 53 refuses each completion queue.
+  const auto hold = [](Field count, const auto& request) {
+    Caps declares;
+    declares.set(Cap::max_srq, 8);
+    const auto refused = fit(request, contracts::Made(declares).at_most(count, 0).build());
+    ASSERT_FALSE(refused.has_value()) << name(count);
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+    EXPECT_EQ(refused.error().field, name(count));
+    EXPECT_EQ(refused.error().by.rule, std::string(name(count)) + "-max");
+  };
+  hold(Field::max_cq, cq(64));
+  hold(Field::max_qp, QpRequest{});
+  hold(Field::max_srq, SrqRequest{});
+  MrRequest region;
+  region.length = 8;
+  hold(Field::max_mr, region);
 }
 
 // A driver may take the flag and put something else than a time there.

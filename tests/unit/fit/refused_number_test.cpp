@@ -160,6 +160,41 @@ void allowed_is_granted(Request request, const Contract& contract, Set set) {
     RC_ASSERT(granted.has_value() || (granted.error().field == refused.field && granted.error().allowed));
 }
 
+/// What the caller didn't ask for and can't lower is named with whose it is.
+TEST(RefusedNumber, NamesTheRuleWhoseMinimumStandsInTheWay) {
+  struct Case {
+    Field field;
+    std::uint64_t min;
+    const char* short_of;
+    std::array<Wish, 3> wish;  // depth, SGEs, inline bytes
+    const char* says;
+  };
+  const std::array<Case, 3> cases{{
+      {Field::max_inline_data,
+       60,
+       "max_send_wr",
+       {Wish{16000, 16000}, Wish{1}, Wish{0}},
+       "max_inline_data 60 (rule max_"},
+      {Field::max_send_wr, 5000, "max_send_sge", {Wish{10}, Wish{13, 13}, Wish{0}}, "max_send_wr 5000 (rule max_"},
+      {Field::max_send_sge, 13, "max_send_wr", {Wish{16000, 16000}, Wish{1}, Wish{0}}, "max_send_sge 13 (rule max_"},
+  }};
+  for (const Case& one : cases) {
+    Caps caps;
+    caps.set(Cap::max_qp_wr, 32768);
+    caps.set(Cap::max_send_sge, 13);
+    caps.set(Cap::max_inline_data, 101);
+    const Contract contract = contracts::Made(caps).at_least(one.field, one.min).joint("irdma_quanta").build();
+    QpRequest request = rc(1, 1, 1, 1, 0);
+    request.max_send_wr = one.wish[0];
+    request.max_send_sge = one.wish[1];
+    request.max_inline_data = one.wish[2];
+    const auto refused = fit(request, contract);
+    ASSERT_FALSE(refused.has_value()) << one.says;
+    EXPECT_EQ(refused.error().field, one.short_of);
+    EXPECT_THAT(refused.error().text, AllOf(HasSubstr(one.says), HasSubstr("-min")));
+  }
+}
+
 const Contract& any_contract_with_queues() {
   static const std::vector<Contract> all = [] {
     std::vector<Contract> made = contracts_of_all();
