@@ -17,10 +17,19 @@ function(verbena_check_sources)
   endif()
 endfunction()
 
-# verbena_test(NAME name SOURCES file... [LABELS label...] [LIBRARIES target...] [TIMEOUT seconds] [ENVIRONMENT A=b...])
+# What verbena_test, verbena_bench and verbena_fuzz are about: the library with its internals, unless SUBJECT says otherwise.
+macro(verbena_default_subject)
+  if(NOT arg_SUBJECT)
+    set(arg_SUBJECT verbena_static)
+  endif()
+endmacro()
+
+# verbena_test(NAME name SOURCES file... [SUBJECT target] [LABELS label...] [LIBRARIES target...] [TIMEOUT seconds]
+#   [ENVIRONMENT A=b...])
 # A GoogleTest program that sees the library's internals. Without LABELS it is a `unit` test.
 function(verbena_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LABELS;LIBRARIES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;SUBJECT" "SOURCES;LABELS;LIBRARIES;ENVIRONMENT")
+  verbena_default_subject()
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -33,7 +42,7 @@ function(verbena_test)
     # Times are not those of a processor.
     target_compile_definitions(${arg_NAME} PRIVATE VERBENA_TEST_EMULATED)
   endif()
-  target_link_libraries(${arg_NAME} PRIVATE verbena_static ${arg_LIBRARIES} GTest::gmock_main rapidcheck)
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_SUBJECT} ${arg_LIBRARIES} GTest::gmock_main rapidcheck)
   set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
@@ -47,17 +56,18 @@ function(verbena_test)
   endif()
 endfunction()
 
-# verbena_bench(NAME name SOURCES file... [LIBRARIES target...]): a Google Benchmark program; ctest runs each of its
-# benchmarks once, to know that it still works, and never to measure.
+# verbena_bench(NAME name SOURCES file... [SUBJECT target] [LIBRARIES target...]): a Google Benchmark program; ctest runs
+# each of its benchmarks once, to know that it still works, and never to measure.
 function(verbena_bench)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SUBJECT" "SOURCES;LIBRARIES")
+  verbena_default_subject()
   if(NOT benchmark_FOUND)
     message(STATUS "Google Benchmark not found: ${arg_NAME} is left out")
     return()
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   verbena_compile_rules(${arg_NAME})
-  target_link_libraries(${arg_NAME} PRIVATE verbena_static ${arg_LIBRARIES} benchmark::benchmark_main)
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_SUBJECT} ${arg_LIBRARIES} benchmark::benchmark_main)
   if(VERBENA_BUILD_TESTS)
     add_test(NAME bench.${arg_NAME} COMMAND ${arg_NAME} --benchmark_min_time=0)
     set_tests_properties(bench.${arg_NAME} PROPERTIES LABELS bench TIMEOUT 120)
@@ -81,14 +91,15 @@ function(verbena_tool)
   endif()
 endfunction()
 
-# verbena_fuzz(NAME name SOURCES file... [CORPUS folder...] [LIBRARIES target...]): a libFuzzer target. ctest runs it
-# for VERBENA_FUZZ_SECONDS on the corpus; what it finds is written to the build folder.
+# verbena_fuzz(NAME name SOURCES file... [SUBJECT target] [CORPUS folder...] [LIBRARIES target...]): a libFuzzer
+# target. ctest runs it for VERBENA_FUZZ_SECONDS on the corpus; what it finds is written to the build folder.
 set(VERBENA_FUZZ_SECONDS 20 CACHE STRING "How long ctest runs each fuzz target")
 function(verbena_fuzz)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;CORPUS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SUBJECT" "SOURCES;CORPUS;LIBRARIES")
+  verbena_default_subject()
   add_executable(${arg_NAME} ${arg_SOURCES})
   verbena_compile_rules(${arg_NAME})
-  target_link_libraries(${arg_NAME} PRIVATE verbena_static ${arg_LIBRARIES})
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_SUBJECT} ${arg_LIBRARIES})
   target_link_options(${arg_NAME} PRIVATE -fsanitize=fuzzer)
   set(found "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.found")
   file(MAKE_DIRECTORY "${found}/corpus")
