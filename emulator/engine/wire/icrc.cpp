@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "engine/wire/icrc.hpp"
+
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <array>
+
+namespace verbena::engine::wire {
+namespace {
+
+// CRC-32 of eight bytes of ones.
+constexpr std::uint32_t kOfLrh = 0x2144df1c;
+
+constexpr std::byte kOnes{0xff};
+
+}  // namespace
+
+Icrc::Icrc(IpVersion version, std::span<const std::byte> headers) noexcept {
+  std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes> masked;
+  const std::size_t ip_bytes = version == IpVersion::v4 ? Ip::kV4Bytes : Ip::kV6Bytes;
+  const std::size_t bytes = ip_bytes + Udp::kBytes + Bth::kBytes;
+  std::copy_n(headers.data(), bytes, masked.data());
+  if (version == IpVersion::v4) {
+    masked[1] = kOnes;
+    masked[8] = masked[10] = masked[11] = kOnes;
+  } else {
+    masked[0] |= std::byte{0x0f};
+    masked[1] = masked[2] = masked[3] = kOnes;
+    masked[7] = kOnes;
+  }
+  std::byte* const udp = masked.data() + ip_bytes;
+  udp[6] = udp[7] = kOnes;
+  udp[Udp::kBytes + 4] = kOnes;
+  crc_ = libdeflate_crc32(kOfLrh, masked.data(), bytes);
+}
+
+void Icrc::add(std::span<const std::byte> bytes) noexcept {
+  // libdeflate takes a null buffer for the wish to begin anew.
+  if (!bytes.empty()) crc_ = libdeflate_crc32(crc_, bytes.data(), bytes.size());
+}
+
+void Icrc::write(std::byte* to) const noexcept {
+  for (unsigned index = 0; index < kBytes; ++index) to[index] = static_cast<std::byte>(crc_ >> (8 * index));
+}
+
+std::uint32_t Icrc::read(const std::byte* from) noexcept {
+  std::uint32_t value = 0;
+  for (unsigned index = 0; index < kBytes; ++index) value |= std::to_integer<std::uint32_t>(from[index]) << (8 * index);
+  return value;
+}
+
+}  // namespace verbena::engine::wire

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "engine/wire/parse.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/wire/bytes.hpp"
+#include "engine/wire/udp_checksum.hpp"
+
+namespace verbena::engine::wire {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+tl::unexpected<Refusal> refused(Refusal why, RefusalCounts& counts) noexcept {
+  ++counts[why];
+  return tl::unexpected(why);
+}
+
+/// Reads what an IPv4 header says and cuts `bytes` to what it counts.
+tl::expected<void, Refusal> read_v4(Bytes& bytes, Ip& ip) noexcept {
+  if (bytes.size() < Ip::kV4Bytes) return tl::unexpected(Refusal::too_short);
+  const std::byte* const at = bytes.data();
+  if (at[0] != std::byte{0x45}) return tl::unexpected(Refusal::ip_options);
+  InternetChecksum checksum;
+  checksum.add(bytes.first(Ip::kV4Bytes));
+  if (checksum.value() != 0) return tl::unexpected(Refusal::ip_checksum);
+  const auto flags = load<std::uint16_t>(at + 6);
+  if ((flags & 0xbfff) != 0) return tl::unexpected(Refusal::fragment);
+  if (load<std::uint8_t>(at + 9) != kUdpProtocol) return tl::unexpected(Refusal::not_udp);
+  const auto total = load<std::uint16_t>(at + 2);
+  if (total > bytes.size() || total < Ip::kV4Bytes) return tl::unexpected(Refusal::too_short);
+  bytes = bytes.first(total);
+  ip.version = IpVersion::v4;
+  ip.traffic_class = load<std::uint8_t>(at + 1);
+  ip.identification = load<std::uint16_t>(at + 4);
+  ip.dont_fragment = (flags & 0x4000) != 0;
+  ip.hop_limit = load<std::uint8_t>(at + 8);
+  ip.source = ip.destination = mapped(0, 0, 0, 0);
+  std::copy_n(at + 12, 4, ip.source.data() + 12);
+  std::copy_n(at + 16, 4, ip.destination.data() + 12);
+  return {};
+}
+
+tl::expected<void, Refusal> read_v6(Bytes& bytes, Ip& ip) noexcept {
+  if (bytes.size() < Ip::kV6Bytes) return tl::unexpected(Refusal::too_short);
+  const std::byte* const at = bytes.data();
+  if (load<std::uint8_t>(at + 6) != kUdpProtocol) return tl::unexpected(Refusal::not_udp);
+  const std::size_t total = Ip::kV6Bytes + load<std::uint16_t>(at + 4);
+  if (total > bytes.size()) return tl::unexpected(Refusal::too_short);
+  bytes = bytes.first(total);
+  const auto first = load<std::uint32_t>(at);
+  ip.version = IpVersion::v6;
+  ip.traffic_class = static_cast<std::uint8_t>(first >> 20);
+  ip.flow_label = first & 0xfffff;
+  ip.hop_limit = load<std::uint8_t>(at + 7);
+  // What counts in IPv4 alone has one value in IPv6, so that equal packets compare equal.
+  ip.dont_fragment = true;
+  std::copy_n(at + 8, 16, ip.source.data());
+  std::copy_n(at + 24, 16, ip.destination.data());
+  return {};
+}
+
+void read_extended(const OpcodeInfo& opcode, const std::byte* from, Packet& packet) noexcept {
+  const auto take = [&](HeaderSet which, auto& header) {
+    if (!opcode.has(which)) return;
+    header = header.read(from);
+    from += header.kBytes;
+  };
+  if (opcode.headers == 0) return;
+  take(kDeth, packet.deth);
+  take(kFeth, packet.feth);
+  take(kReth, packet.reth);
+  take(kAtomicEth, packet.atomic);
+  take(kAeth, packet.aeth);
+  take(kAtomicAckEth, packet.atomic_ack);
+  take(kImmDt, packet.immediate);
+  take(kIeth, packet.invalidate);
+}
+
+/// Reads BTH and what follows, of which there are enough bytes for BTH and ICRC, and whole words.
+tl::expected<void, Refusal> read_transport(Icrc icrc, Bytes data, Received& received) noexcept {
+  const Bytes covered = data.first(data.size() - Icrc::kBytes);
+  icrc.add(covered.subspan(Bth::kBytes));
+  if (icrc.value() != Icrc::read(covered.data() + covered.size())) return tl::unexpected(Refusal::icrc);
+  const Bth bth = Bth::read(data.data());
+  received.packet.bth = bth;
+  if (bth.version != 0) return tl::unexpected(Refusal::transport_version);
+  const OpcodeInfo& opcode = info(bth.opcode);
+  if (!opcode.known) return tl::unexpected(Refusal::unknown_opcode);
+  const std::size_t headers = Bth::kBytes + opcode.header_bytes;
+  if (covered.size() < headers) return tl::unexpected(Refusal::too_short);
+  const std::size_t padded = covered.size() - headers;
+  if (bth.pad > padded) return tl::unexpected(Refusal::pad_beyond_payload);
+  const std::size_t payload = padded - bth.pad;
+  if ((opcode.payload == Payload::none && padded != 0) || (opcode.payload == Payload::eight_bytes && payload != 8)) {
+    return tl::unexpected(Refusal::payload_size);
+  }
+  read_extended(opcode, data.data() + Bth::kBytes, received.packet);
+  received.payload = covered.subspan(headers, payload);
+  return {};
+}
+
+constexpr std::size_t kLeastData = Bth::kBytes + Icrc::kBytes;
+
+}  // namespace
+
+Parsed parse(std::span<const std::byte> bytes, RefusalCounts& counts) noexcept {
+  Parsed parsed;
+  Packet& packet = parsed->packet;
+  if (bytes.empty()) return refused(Refusal::too_short, counts);
+  const auto version = std::to_integer<unsigned>(bytes[0] >> 4);
+  if (version != 4 && version != 6) return refused(Refusal::ip_version, counts);
+  const auto ip = version == 4 ? read_v4(bytes, packet.ip) : read_v6(bytes, packet.ip);
+  if (!ip) return refused(ip.error(), counts);
+
+  const std::size_t ip_bytes = packet.ip.bytes();
+  const Bytes datagram = bytes.subspan(ip_bytes);
+  if (datagram.size() < Udp::kBytes) return refused(Refusal::too_short, counts);
+  packet.udp.source_port = load<std::uint16_t>(datagram.data());
+  packet.udp.destination_port = load<std::uint16_t>(datagram.data() + 2);
+  if (packet.udp.destination_port != kRocePort) return refused(Refusal::not_roce_port, counts);
+  if (load<std::uint16_t>(datagram.data() + 4) != datagram.size()) return refused(Refusal::length_mismatch, counts);
+  const Bytes data = datagram.subspan(Udp::kBytes);
+  if (data.size() < kLeastData) return refused(Refusal::too_short, counts);
+  if (data.size() % 4 != 0) return refused(Refusal::length_mismatch, counts);
+  packet.udp.checksummed = load<std::uint16_t>(datagram.data() + 6) != 0;
+  if (packet.udp.checksummed) {
+    InternetChecksum checksum = begin_udp_checksum(packet.ip.version, bytes.first(ip_bytes));
+    checksum.add(datagram);
+    if (checksum.value() != 0) return refused(Refusal::udp_checksum, counts);
+  }
+  const Icrc icrc(packet.ip.version, bytes);
+  const auto transport = read_transport(icrc, data, *parsed);
+  if (!transport) return refused(transport.error(), counts);
+  return parsed;
+}
+
+Parsed parse_datagram(const Ip& ip, const Udp& udp, std::span<const std::byte> data, RefusalCounts& counts) noexcept {
+  constexpr std::size_t kMostData = 0xffff - Ip::kV6Bytes - Udp::kBytes;
+  if (udp.destination_port != kRocePort) return refused(Refusal::not_roce_port, counts);
+  if (data.size() < kLeastData) return refused(Refusal::too_short, counts);
+  if (data.size() % 4 != 0 || data.size() > kMostData) return refused(Refusal::length_mismatch, counts);
+  std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes> headers{};
+  const auto udp_bytes = static_cast<std::uint16_t>(Udp::kBytes + data.size());
+  write_ip(ip, udp_bytes, headers.data());
+  write_udp(udp, udp_bytes, headers.data() + ip.bytes());
+  std::copy_n(data.data(), Bth::kBytes, headers.data() + ip.bytes() + Udp::kBytes);
+  Parsed parsed;
+  parsed->packet.ip = ip;
+  parsed->packet.udp = udp;
+  const Icrc icrc(ip.version, headers);
+  const auto transport = read_transport(icrc, data, *parsed);
+  if (!transport) return refused(transport.error(), counts);
+  return parsed;
+}
+
+}  // namespace verbena::engine::wire
