@@ -78,16 +78,17 @@ void write_head(const Packet& packet, const Layout& bytes, std::byte* head) noex
   write_extended(packet, info(bth.opcode), udp + Udp::kBytes + Bth::kBytes);
 }
 
+/// Where the payload is. It can't be told by comparing addresses: two buffers may lie just so.
+enum class Lies : bool { between_head_and_tail, elsewhere };
+
 /// Writes pad and ICRC, and then the UDP checksum into the head: it covers the ICRC.
-void write_tail(const Packet& packet, const Layout& bytes, std::span<const Piece> payload, std::byte* head,
-                std::byte* tail) noexcept {
+void write_tail(const Packet& packet, const Layout& bytes, std::span<const Piece> payload, Lies payload_lies,
+                std::byte* head, std::byte* tail) noexcept {
   std::fill_n(tail, bytes.pad, std::byte{0});
   const std::size_t masked = packet.ip.bytes() + Udp::kBytes + Bth::kBytes;
-  Icrc icrc(packet.ip.version, {head, masked});
-  if (head + bytes.head + bytes.payload == tail) {
-    icrc.add({head + masked, tail + bytes.pad});
-  } else {
-    icrc.add({head + masked, head + bytes.head});
+  const bool in_one = payload_lies == Lies::between_head_and_tail;
+  Icrc icrc(packet.ip.version, {head, masked}, {head + masked, in_one ? tail + bytes.pad : head + bytes.head});
+  if (!in_one) {
     for (const Piece piece : payload) icrc.add(piece);
     icrc.add({tail, bytes.pad});
   }
@@ -126,7 +127,7 @@ tl::expected<std::size_t, EncodeError> encode(const Packet& packet, std::span<co
   write_head(packet, *bytes, out.data());
   std::byte* to = out.data() + bytes->head;
   for (const Piece piece : payload) to = std::copy(piece.begin(), piece.end(), to);
-  write_tail(packet, *bytes, payload, out.data(), to);
+  write_tail(packet, *bytes, payload, Lies::between_head_and_tail, out.data(), to);
   return bytes->all();
 }
 
@@ -140,7 +141,7 @@ tl::expected<Around, EncodeError> encode_around(const Packet& packet, std::span<
   const auto bytes = layout(packet, payload);
   if (!bytes) return tl::unexpected(bytes.error());
   write_head(packet, *bytes, head.data());
-  write_tail(packet, *bytes, payload, head.data(), tail.data());
+  write_tail(packet, *bytes, payload, Lies::elsewhere, head.data(), tail.data());
   return Around{bytes->head, bytes->tail()};
 }
 

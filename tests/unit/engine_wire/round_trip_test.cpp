@@ -70,6 +70,26 @@ RC_GTEST_PROP(WireRoundTrip, APayloadInPiecesGivesTheSameBytesAsInOne, ()) {
   RC_ASSERT(gathered == whole);
 }
 
+TEST(WireRoundTrip, WhereHeadAndTailLieDoesNotMatter) {
+  // In one buffer with a gap between them that the payload would fill, but it is elsewhere.
+  Numbers numbers(8);
+  AnyPacket any = any_packet(numbers, Opcode::rc_send_only, IpVersion::v4);
+  any.payload.assign(100, std::byte{7});
+  const std::vector<std::byte> whole = any.encoded();
+  const std::size_t tail_at = whole.size() - Icrc::kBytes;
+  const Piece payload = any.payload;
+  std::array<std::byte, kMostHeadBytes> head;
+  std::array<std::byte, kMostTailBytes> tail;
+  std::vector<std::byte> room(tail_at + kMostTailBytes, std::byte{0xee});
+  const auto around = encode_around(any.packet, {&payload, 1}, std::span(room).first<kMostHeadBytes>(),
+                                    std::span(room).subspan(tail_at).first<kMostTailBytes>());
+  ASSERT_TRUE(around);
+  ASSERT_TRUE(encode_around(any.packet, {&payload, 1}, head, tail));
+  EXPECT_TRUE(
+      std::equal(tail.begin(), tail.begin() + Icrc::kBytes, room.begin() + static_cast<std::ptrdiff_t>(tail_at)));
+  EXPECT_TRUE(std::equal(tail.begin(), tail.begin() + Icrc::kBytes, whole.end() - Icrc::kBytes));
+}
+
 RC_GTEST_PROP(WireRoundTrip, ADatagramWithoutItsHeadersIsParsedWhenTheyAreKnown, ()) {
   const AnyPacket any = drawn();
   const std::vector<std::byte> bytes = any.encoded();
