@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Packets whose bytes or ICRC others have published. Source of all: scapy, test/contrib/roce.uts.
+// Packets whose bytes or ICRC others have published (scapy, test/contrib/roce.uts), and headers byte by byte as the
+// offsets and masks of linux drivers/infiniband/sw/rxe (rxe_opcode.c, rxe_hdr.h) have them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -76,6 +77,65 @@ TEST(WireKnownPackets, UcSendOverIpv6) {
   EXPECT_EQ(*size, 84U);
   EXPECT_EQ(hex(std::span(out).subspan(46, 2)), "e7c5") << "UDP checksum";
   EXPECT_EQ(hex(std::span(out).subspan(80, 4)), "3e5b743b") << "ICRC";
+}
+
+/// BTH and what follows it up to the payload, of a packet whose every field is easy to recognise.
+std::string headers_of(Opcode opcode) {
+  Packet packet;
+  packet.ip.source = packet.ip.destination = mapped(1, 1, 1, 1);
+  packet.bth = {.opcode = opcode,
+                .solicited = true,
+                .migrated = false,
+                .pkey = 0xabcd,
+                .fecn = true,
+                .dest_qp = 0x123456,
+                .ack_request = true,
+                .psn = Psn(0x789abc)};
+  packet.deth = {0x11111111, 0x222222};
+  packet.feth = {0x3, 0x1};
+  packet.reth = {0x4444444444444444, 0x55555555, 0x66666666};
+  packet.atomic = {0x7777777777777777, 0x88888888, 0x9999999999999999, 0xaaaaaaaaaaaaaaaa};
+  packet.aeth = {Syndrome::rnr_nak(0x1b), 0xcccccc};
+  packet.atomic_ack = {0xdddddddddddddddd};
+  packet.immediate = {0xeeeeeeee};
+  packet.invalidate = {0xf0f0f0f0};
+  std::array<std::byte, 256> out;
+  const std::vector<std::byte> payload(info(opcode).payload == Payload::eight_bytes ? 8 : 0);
+  const auto size = encode(packet, payload, out);
+  if (!size) return std::string(name(size.error()));
+  constexpr std::size_t kBefore = Ip::kV4Bytes + Udp::kBytes;
+  return hex(std::span(out).subspan(kBefore, *size - kBefore - payload.size() - Icrc::kBytes));
+}
+
+TEST(WireKnownPackets, HeadersByteByByte) {
+  const std::string behind_opcode = "80abcd8012345680789abc";
+  const std::string reth = "44444444444444445555555566666666";
+  EXPECT_EQ(headers_of(Opcode::rc_send_only), "04" + behind_opcode);
+  EXPECT_EQ(headers_of(Opcode::rc_send_only_with_invalidate), "17" + behind_opcode + "f0f0f0f0");
+  EXPECT_EQ(headers_of(Opcode::rc_rdma_write_only_with_immediate), "0b" + behind_opcode + reth + "eeeeeeee");
+  EXPECT_EQ(headers_of(Opcode::rc_rdma_read_request), "0c" + behind_opcode + reth);
+  EXPECT_EQ(headers_of(Opcode::rc_acknowledge), "11" + behind_opcode + "3bcccccc");
+  EXPECT_EQ(headers_of(Opcode::rc_atomic_acknowledge), "12" + behind_opcode + "3bccccccdddddddddddddddd");
+  EXPECT_EQ(headers_of(Opcode::rc_compare_swap),
+            "13" + behind_opcode + "7777777777777777888888889999999999999999aaaaaaaaaaaaaaaa");
+  EXPECT_EQ(headers_of(Opcode::rc_flush), "1c" + behind_opcode + "00000013" + reth);
+  EXPECT_EQ(headers_of(Opcode::rc_atomic_write), "1d" + behind_opcode + reth);
+  EXPECT_EQ(headers_of(Opcode::ud_send_only_with_immediate), "65" + behind_opcode + "1111111100222222eeeeeeee");
+}
+
+TEST(WireKnownPackets, AUdpChecksumThatComesToNothingIsWrittenAsOnes) {
+  Packet packet = uc_send();
+  packet.ip.source = packet.ip.destination = mapped(192, 168, 0, 7);
+  std::array<std::byte, 64> out;
+  bool ones = false;
+  for (std::uint32_t psn = 0; psn < 400000 && !ones; ++psn) {
+    packet.bth.psn = Psn(psn);
+    ASSERT_TRUE(encode(packet, Piece{}, out));
+    const std::string checksum = hex(std::span(out).subspan(26, 2));
+    ASSERT_NE(checksum, "0000") << "which would say that there is none";
+    ones = checksum == "ffff";
+  }
+  EXPECT_TRUE(ones) << "the case didn't come up";
 }
 
 TEST(WireKnownPackets, CongestionNotificationOfAConnectX4Lx) {

@@ -52,6 +52,8 @@ TEST(WireRefusals, EachIsNamed) {
   EXPECT_EQ(why({}), "too_short");
   EXPECT_EQ(why_when(v4, {0, 0x55, false}), "ip_version");
   EXPECT_EQ(why_when(v4, {0, 0x46, true}), "ip_options");
+  EXPECT_EQ(why_when(v4, {0, 0x44, true}), "ip_options") << "four words are none";
+  EXPECT_EQ(why_when(v4, {3, 10, true}), "too_short") << "IP counts less than its own header";
   EXPECT_EQ(why_when(v4, {10, std::to_integer<unsigned>(~v4[10]), false}), "ip_checksum");
   EXPECT_EQ(why_when(v4, {6, 0x20, true}), "fragment") << "more follow";
   EXPECT_EQ(why_when(v4, {7, 1, true}), "fragment") << "an offset";
@@ -95,13 +97,26 @@ TEST(WireRefusals, AtomicWriteHasEightBytes) {
 }
 
 TEST(WireRefusals, WordsThatAreNotWhole) {
-  // One byte less of everything but the sum of the headers.
-  std::vector<std::byte> bytes = small_send(IpVersion::v6);
-  bytes.pop_back();
-  bytes[5] = static_cast<std::byte>(bytes.size() - Ip::kV6Bytes);
-  bytes[Ip::kV6Bytes + 5] = bytes[5];
-  seal(bytes);
-  EXPECT_EQ(why(bytes), "length_mismatch");
+  // Fewer bytes, and IP and UDP say so.
+  for (std::size_t less = 1; less <= 3; ++less) {
+    std::vector<std::byte> bytes = small_send(IpVersion::v6);
+    bytes.resize(bytes.size() - less);
+    bytes[5] = static_cast<std::byte>(bytes.size() - Ip::kV6Bytes);
+    bytes[Ip::kV6Bytes + 5] = bytes[5];
+    seal(bytes);
+    EXPECT_EQ(why(bytes), "length_mismatch") << less;
+  }
+}
+
+TEST(WireRefusals, HeadersThatDoNotFit) {
+  Numbers numbers(6);
+  for (std::size_t payload = 0; payload <= 16; payload += 4) {
+    AnyPacket any = any_packet(numbers, Opcode::rc_send_only, IpVersion::v6);
+    any.packet.udp.checksummed = false;
+    any.payload.assign(payload, std::byte{0});
+    const std::string read_as_write = why_when(any.encoded(), {Ip::kV6Bytes + Udp::kBytes, 0x0a, true});
+    EXPECT_EQ(read_as_write, payload < Reth::kBytes ? "too_short" : "taken") << payload;
+  }
 }
 
 RC_GTEST_PROP(WireRefusals, EveryTruncationIsRefused, ()) {
