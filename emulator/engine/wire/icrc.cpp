@@ -14,17 +14,22 @@ constexpr std::uint32_t kOfLrh = 0x2144df1c;
 
 constexpr std::byte kOnes{0xff};
 
+// A second call takes about 10 ns, copying so many bytes less: below this one call does for both.
+// both.
+constexpr std::size_t kTogether = 132;
+
 }  // namespace
 
-Icrc::Icrc(IpVersion version, std::span<const std::byte> headers) noexcept {
-  std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes> masked;
+Icrc::Icrc(IpVersion version, std::span<const std::byte> headers, std::span<const std::byte> behind) noexcept {
+  alignas(16) std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes + kTogether> masked;
   const std::size_t ip_bytes = version == IpVersion::v4 ? Ip::kV4Bytes : Ip::kV6Bytes;
   const std::size_t bytes = ip_bytes + Udp::kBytes + Bth::kBytes;
-  std::copy_n(headers.data(), bytes, masked.data());
   if (version == IpVersion::v4) {
+    std::copy_n(headers.data(), Ip::kV4Bytes + Udp::kBytes + Bth::kBytes, masked.data());
     masked[1] = kOnes;
     masked[8] = masked[10] = masked[11] = kOnes;
   } else {
+    std::copy_n(headers.data(), Ip::kV6Bytes + Udp::kBytes + Bth::kBytes, masked.data());
     masked[0] |= std::byte{0x0f};
     masked[1] = masked[2] = masked[3] = kOnes;
     masked[7] = kOnes;
@@ -32,7 +37,10 @@ Icrc::Icrc(IpVersion version, std::span<const std::byte> headers) noexcept {
   std::byte* const udp = masked.data() + ip_bytes;
   udp[6] = udp[7] = kOnes;
   udp[Udp::kBytes + 4] = kOnes;
-  crc_ = libdeflate_crc32(kOfLrh, masked.data(), bytes);
+  const bool together = behind.size() <= kTogether;
+  if (together) std::copy_n(behind.data(), behind.size(), masked.data() + bytes);
+  crc_ = libdeflate_crc32(kOfLrh, masked.data(), bytes + (together ? behind.size() : 0));
+  if (!together) add(behind);
 }
 
 void Icrc::add(std::span<const std::byte> bytes) noexcept {

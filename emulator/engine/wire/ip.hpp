@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/wire/bytes.hpp"
+
 namespace verbena::engine::wire {
 
 /// 16 bytes in network order, as a GID of RoCE v2 is: an IPv6 address, or an IPv4 address after ::ffff:.
@@ -24,10 +26,7 @@ constexpr Gid mapped(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_
 
 /// Does this GID stand for an IPv4 address?
 constexpr bool is_mapped(const Gid& gid) noexcept {
-  for (std::size_t index = 0; index < 10; ++index) {
-    if (gid[index] != std::byte{0}) return false;
-  }
-  return gid[10] == std::byte{0xff} && gid[11] == std::byte{0xff};
+  return load<std::uint64_t>(gid.data()) == 0 && load<std::uint32_t>(gid.data() + 8) == 0xffff;
 }
 
 enum class IpVersion : std::uint8_t { v4 = 4, v6 = 6 };

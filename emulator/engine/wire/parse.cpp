@@ -12,11 +12,6 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-tl::unexpected<Refusal> refused(Refusal why, RefusalCounts& counts) noexcept {
-  ++counts[why];
-  return tl::unexpected(why);
-}
-
 /// Reads what an IPv4 header says and cuts `bytes` to what it counts.
 tl::expected<void, Refusal> read_v4(Bytes& bytes, Ip& ip) noexcept {
   if (bytes.size() < Ip::kV4Bytes) return tl::unexpected(Refusal::too_short);
@@ -79,9 +74,9 @@ void read_extended(const OpcodeInfo& opcode, const std::byte* from, Packet& pack
 }
 
 /// Reads BTH and what follows, of which there are enough bytes for BTH and ICRC, and whole words.
-tl::expected<void, Refusal> read_transport(Icrc icrc, Bytes data, Received& received) noexcept {
+tl::expected<void, Refusal> read_transport(Bytes headers_to_bth, Bytes data, Received& received) noexcept {
   const Bytes covered = data.first(data.size() - Icrc::kBytes);
-  icrc.add(covered.subspan(Bth::kBytes));
+  const Icrc icrc(received.packet.ip.version, headers_to_bth, covered.subspan(Bth::kBytes));
   if (icrc.value() != Icrc::read(covered.data() + covered.size())) return tl::unexpected(Refusal::icrc);
   const Bth bth = Bth::read(data.data());
   received.packet.bth = bth;
@@ -103,55 +98,67 @@ tl::expected<void, Refusal> read_transport(Icrc icrc, Bytes data, Received& rece
 
 constexpr std::size_t kLeastData = Bth::kBytes + Icrc::kBytes;
 
-}  // namespace
-
-Parsed parse(std::span<const std::byte> bytes, RefusalCounts& counts) noexcept {
-  Parsed parsed;
-  Packet& packet = parsed->packet;
-  if (bytes.empty()) return refused(Refusal::too_short, counts);
+tl::expected<void, Refusal> read_packet(Bytes bytes, Received& received) noexcept {
+  Packet& packet = received.packet;
+  if (bytes.empty()) return tl::unexpected(Refusal::too_short);
   const auto version = std::to_integer<unsigned>(bytes[0] >> 4);
-  if (version != 4 && version != 6) return refused(Refusal::ip_version, counts);
+  if (version != 4 && version != 6) return tl::unexpected(Refusal::ip_version);
   const auto ip = version == 4 ? read_v4(bytes, packet.ip) : read_v6(bytes, packet.ip);
-  if (!ip) return refused(ip.error(), counts);
+  if (!ip) return ip;
 
   const std::size_t ip_bytes = packet.ip.bytes();
   const Bytes datagram = bytes.subspan(ip_bytes);
-  if (datagram.size() < Udp::kBytes) return refused(Refusal::too_short, counts);
+  if (datagram.size() < Udp::kBytes) return tl::unexpected(Refusal::too_short);
   packet.udp.source_port = load<std::uint16_t>(datagram.data());
   packet.udp.destination_port = load<std::uint16_t>(datagram.data() + 2);
-  if (packet.udp.destination_port != kRocePort) return refused(Refusal::not_roce_port, counts);
-  if (load<std::uint16_t>(datagram.data() + 4) != datagram.size()) return refused(Refusal::length_mismatch, counts);
+  if (packet.udp.destination_port != kRocePort) return tl::unexpected(Refusal::not_roce_port);
+  if (load<std::uint16_t>(datagram.data() + 4) != datagram.size()) return tl::unexpected(Refusal::length_mismatch);
   const Bytes data = datagram.subspan(Udp::kBytes);
-  if (data.size() < kLeastData) return refused(Refusal::too_short, counts);
-  if (data.size() % 4 != 0) return refused(Refusal::length_mismatch, counts);
+  if (data.size() < kLeastData) return tl::unexpected(Refusal::too_short);
+  if (data.size() % 4 != 0) return tl::unexpected(Refusal::length_mismatch);
   packet.udp.checksummed = load<std::uint16_t>(datagram.data() + 6) != 0;
   if (packet.udp.checksummed) {
     InternetChecksum checksum = begin_udp_checksum(packet.ip.version, bytes.first(ip_bytes));
     checksum.add(datagram);
-    if (checksum.value() != 0) return refused(Refusal::udp_checksum, counts);
+    if (checksum.value() != 0) return tl::unexpected(Refusal::udp_checksum);
   }
-  const Icrc icrc(packet.ip.version, bytes);
-  const auto transport = read_transport(icrc, data, *parsed);
-  if (!transport) return refused(transport.error(), counts);
+  return read_transport(bytes, data, received);
+}
+
+tl::expected<void, Refusal> read_datagram(Bytes data, Received& received) noexcept {
+  constexpr std::size_t kMostData = 0xffff - Ip::kV6Bytes - Udp::kBytes;
+  const Packet& packet = received.packet;
+  if (packet.udp.destination_port != kRocePort) return tl::unexpected(Refusal::not_roce_port);
+  if (data.size() < kLeastData) return tl::unexpected(Refusal::too_short);
+  if (data.size() % 4 != 0 || data.size() > kMostData) return tl::unexpected(Refusal::length_mismatch);
+  std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes> headers{};
+  const auto udp_bytes = static_cast<std::uint16_t>(Udp::kBytes + data.size());
+  write_ip(packet.ip, udp_bytes, headers.data());
+  write_udp(packet.udp, udp_bytes, headers.data() + packet.ip.bytes());
+  std::copy_n(data.data(), Bth::kBytes, headers.data() + packet.ip.bytes() + Udp::kBytes);
+  return read_transport(headers, data, received);
+}
+
+}  // namespace
+
+// Each has one object to return, so that it is made where the caller wants it.
+Parsed parse(std::span<const std::byte> bytes, RefusalCounts& counts) noexcept {
+  Parsed parsed;
+  if (const auto read = read_packet(bytes, *parsed); !read) {
+    ++counts[read.error()];
+    parsed = tl::unexpected(read.error());
+  }
   return parsed;
 }
 
 Parsed parse_datagram(const Ip& ip, const Udp& udp, std::span<const std::byte> data, RefusalCounts& counts) noexcept {
-  constexpr std::size_t kMostData = 0xffff - Ip::kV6Bytes - Udp::kBytes;
-  if (udp.destination_port != kRocePort) return refused(Refusal::not_roce_port, counts);
-  if (data.size() < kLeastData) return refused(Refusal::too_short, counts);
-  if (data.size() % 4 != 0 || data.size() > kMostData) return refused(Refusal::length_mismatch, counts);
-  std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes> headers{};
-  const auto udp_bytes = static_cast<std::uint16_t>(Udp::kBytes + data.size());
-  write_ip(ip, udp_bytes, headers.data());
-  write_udp(udp, udp_bytes, headers.data() + ip.bytes());
-  std::copy_n(data.data(), Bth::kBytes, headers.data() + ip.bytes() + Udp::kBytes);
   Parsed parsed;
   parsed->packet.ip = ip;
   parsed->packet.udp = udp;
-  const Icrc icrc(ip.version, headers);
-  const auto transport = read_transport(icrc, data, *parsed);
-  if (!transport) return refused(transport.error(), counts);
+  if (const auto read = read_datagram(data, *parsed); !read) {
+    ++counts[read.error()];
+    parsed = tl::unexpected(read.error());
+  }
   return parsed;
 }
 
