@@ -90,6 +90,19 @@ bool known_to_meet(const Rule& left, const Rule& right, const std::vector<KnownP
   });
 }
 
+/// A later layer may deny what an earlier one has (as it may bound a number tighter): absent beats substituted beats
+/// native, so that it is clear what holds.
+bool tightens(Support later, Support earlier) {
+  return later > earlier;
+}
+
+/// Whether nothing says which word about a feature is meant: two of one layer, or the later one would loosen.
+bool pull_apart(const Rule& left, Support left_says, const Rule& right, Support right_says) {
+  if (left_says == right_says || left.loosens || right.loosens) return false;
+  if (left.layer == right.layer) return true;
+  return left.layer < right.layer ? !tightens(right_says, left_says) : !tightens(left_says, right_says);
+}
+
 /// Rules of one device that pull apart: one flag with two values, one feature both native and absent, an empty domain.
 void check_pair(const Rule& left, const Rule& right, const std::vector<KnownPort>& known,
                 std::vector<Finding>& findings) {
@@ -109,11 +122,10 @@ void check_pair(const Rule& left, const Rule& right, const std::vector<KnownPort
   for (const auto& [flag, choice] : right.sets)
     for (const auto& [other_flag, other] : left.sets)
       if (flag == other_flag && choice != other) complain(fmt::format("sets {} to {}", name(flag), name(choice)));
-  if (!left.loosens && !right.loosens)
-    for (const auto& [feature, support] : right.features)
-      for (const auto& [other_feature, other] : left.features)
-        if (feature == other_feature && support != other)
-          complain(fmt::format("says {} is {}", name(feature), name(support)));
+  for (const auto& [feature, support] : right.features)
+    for (const auto& [other_feature, other] : left.features)
+      if (feature == other_feature && pull_apart(left, other, right, support))
+        complain(fmt::format("says {} is {}", name(feature), name(support)));
   const auto asks_of = [](const Rule& rule, Field field) {
     std::vector<std::pair<AskKind, std::uint64_t>> asks;
     for (const FieldOp& op : rule.limits)

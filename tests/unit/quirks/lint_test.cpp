@@ -129,6 +129,42 @@ TEST(Lint, ASiteMayTightenWhatIsShippedWithoutAFinding) {
   EXPECT_THAT(findings, Not(Contains(says(FindingLevel::warning, "changes nothing"))));
 }
 
+TEST(Lint, ASiteMayDenyAFeatureAndNotGrantOneWithoutAFinding) {
+  struct Row {
+    const char* shipped;
+    const char* site;
+    bool one_layer;
+    bool taken;
+  };
+  for (const Row& row : {
+           Row{"native", "absent", false, true},
+           Row{"native", "substitute", false, true},
+           Row{"substitute", "absent", false, true},
+           Row{"absent", "native", false, false},
+           Row{"absent", "substitute", false, false},
+           Row{"native", "absent", true, false},
+           Row{"native", "native", true, true},
+       }) {
+    const auto says_of = [](const char* id, const std::string& word, const std::string& match) {
+      return rule(id, "on: qp, feature: {uc: " + word + "}" + match);
+    };
+    // Either order of the ids, since rules come in the order of these.
+    for (const bool site_first : {true, false}) {
+      const RuleText shipped = says_of("m", row.shipped, "");
+      const RuleText ours = says_of(site_first ? "a" : "z", row.site, ", match: {part_id: 0x1592, firmware: '<1.70'}");
+      const auto findings =
+          row.one_layer ? lint_rules({shipped, ours}, LayerKind::etc)
+                        : lint({layer(LayerKind::builtin, table({shipped})), layer(LayerKind::etc, table({ours}))});
+      const auto apart = Contains(says(FindingLevel::error, "says otherwise"));
+      if (row.taken) {
+        EXPECT_THAT(findings, Not(apart)) << row.shipped << " then " << row.site << site_first;
+      } else {
+        EXPECT_THAT(findings, apart) << row.shipped << " then " << row.site << site_first;
+      }
+    }
+  }
+}
+
 TEST(Lint, ARuleThatThisVersionSkipsIsANoteAndNoMore) {
   const auto findings = lint_rules({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}"),
                                     rule("b", "on: qp, requires: [later], limit: {max_inline_data: {most: 64}}")});
