@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "builtin/embedded.hpp"
-#include "quirks/covers.hpp"
 #include "quirks/firmware.hpp"
 #include "quirks/layers.hpp"
 #include "quirks/lint.hpp"
@@ -65,103 +64,6 @@ std::vector<Model> models_with_variants() {
     models.push_back(std::move(*model));
   }
   return models;
-}
-
-/// What of a rule says which device it is about.
-Rule identity_of(const Rule& rule) {
-  Rule out;
-  for (const quirks::Condition& condition : rule.match)
-    if (condition.key == quirks::MatchKey::driver || condition.key == quirks::MatchKey::pci_vendor ||
-        condition.key == quirks::MatchKey::part_id)
-      out.match.push_back(condition);
-  return out;
-}
-
-/// Where one rule names the driver and the other the part alone, only the known devices tell whether one has both.
-bool known_to_meet(const Rule& left, const Rule& right, const std::vector<KnownPort>& known) {
-  if ((left.condition(quirks::MatchKey::driver) == nullptr) == (right.condition(quirks::MatchKey::driver) == nullptr))
-    return true;
-  const Rule one = identity_of(left);
-  const Rule other = identity_of(right);
-  if (one.match.empty() || other.match.empty()) return true;
-  return std::any_of(known.begin(), known.end(), [&](const KnownPort& each) {
-    const quirks::Subject subject{each.model->device, each.model->caps, each.port};
-    return quirks::matches(one, subject, nullptr) && quirks::matches(other, subject, nullptr);
-  });
-}
-
-/// A later layer may deny what an earlier one has (as it may bound a number tighter): absent beats substituted beats
-/// native, so that it is clear what holds.
-bool tightens(Support later, Support earlier) {
-  return later > earlier;
-}
-
-/// Whether nothing says which word about a feature is meant: two of one layer, or the later one would loosen.
-bool pull_apart(const Rule& left, Support left_says, const Rule& right, Support right_says) {
-  if (left_says == right_says || left.loosens || right.loosens) return false;
-  if (left.layer == right.layer) return true;
-  return left.layer < right.layer ? !tightens(right_says, left_says) : !tightens(left_says, right_says);
-}
-
-/// Rules of one device that pull apart: one flag with two values, one feature both native and absent, an empty domain.
-void check_pair(const Rule& left, const Rule& right, const std::vector<KnownPort>& known,
-                std::vector<Finding>& findings) {
-  if (left.summary.replaces == right.summary.id || right.summary.replaces == left.summary.id) {
-    if (left.summary.replaces == right.summary.id && right.summary.replaces == left.summary.id)
-      findings.push_back(
-          about(right, FindingLevel::error, fmt::format("and {} replace each other in a circle", left.summary.id)));
-    return;
-  }
-  if (!quirks::could_both_match(left, right) || !known_to_meet(left, right, known)) return;
-  const auto complain = [&](std::string what) {
-    findings.push_back(about(right, FindingLevel::error,
-                             fmt::format("{}, and {} ({}:{}) says otherwise for a device that both match; make the "
-                                         "matches exclude each other, or let one replace the other",
-                                         what, left.summary.id, left.summary.by.file, left.at.line)));
-  };
-  for (const auto& [flag, choice] : right.sets)
-    for (const auto& [other_flag, other] : left.sets)
-      if (flag == other_flag && choice != other) complain(fmt::format("sets {} to {}", name(flag), name(choice)));
-  for (const auto& [feature, support] : right.features)
-    for (const auto& [other_feature, other] : left.features)
-      if (feature == other_feature && pull_apart(left, other, right, support))
-        complain(fmt::format("says {} is {}", name(feature), name(support)));
-  const auto asks_of = [](const Rule& rule, Field field) {
-    std::vector<std::pair<AskKind, std::uint64_t>> asks;
-    for (const FieldOp& op : rule.limits)
-      if (op.field == field && op.kind == FieldOp::Kind::ask) asks.emplace_back(op.ask, op.amount.literal);
-    return asks;
-  };
-  for (const FieldInfo& field : all_fields()) {
-    const auto mine = asks_of(right, field.field);
-    const auto theirs = asks_of(left, field.field);
-    // In which order two rules' asks would be applied, nothing says.
-    if (!mine.empty() && !theirs.empty() && mine != theirs)
-      complain(fmt::format("asks for {} its own way", field.name));
-  }
-  for (const FieldOp& op : right.limits)
-    for (const FieldOp& other : left.limits) {
-      if (op.field != other.field || op.amount.cap || other.amount.cap) continue;
-      const bool empty = (op.kind == FieldOp::Kind::min && other.kind == FieldOp::Kind::max &&
-                          op.amount.literal > other.amount.literal) ||
-                         (op.kind == FieldOp::Kind::max && other.kind == FieldOp::Kind::min &&
-                          op.amount.literal < other.amount.literal);
-      if (empty) complain(fmt::format("leaves nothing of {}", name(op.field)));
-    }
-}
-
-/// Whether another rule leaves this one nothing to say.
-bool check_shadowed(const Rule& rule, const Rule& other, std::vector<Finding>& findings) {
-  if (rule.loosens || other.loosens || !quirks::covers(other, rule)) return false;
-  // That is what a later layer is for.
-  if (other.layer > rule.layer) return false;
-  // Of two equal rules the later one by id is the superfluous one, and not both.
-  if (quirks::covers(rule, other) && rule.summary.id < other.summary.id) return false;
-  findings.push_back(about(rule, FindingLevel::warning,
-                           fmt::format("changes nothing: {} ({}:{}) matches every device that this rule does, and says "
-                                       "at least as much",
-                                       other.summary.id, other.summary.by.file, other.at.line)));
-  return true;
 }
 
 /// `>=6.5 <6.1`: a slip of the pen that would make the rule hold nowhere.
@@ -325,6 +227,12 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
   for (const Layer& layer : layers)
     findings.insert(findings.end(), layer.report.findings.begin(), layer.report.findings.end());
 
+  // One that takes the place of a rule by its id has named what it replaces.
+  std::set<std::pair<std::string, int>> take_a_place;
+  for (const Finding& finding : findings)
+    if (finding.level == FindingLevel::note && finding.text.starts_with("replaces the rule of the same id"))
+      take_a_place.emplace(finding.rule, finding.line);
+
   const auto cases = case_ids();
   const std::vector<std::string_view> case_names(cases.begin(), cases.end());
   const auto models = models_with_variants();
@@ -337,8 +245,7 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
   const auto set = load_quirks(relaxed, registry);
   const auto known = set ? known_ports(**set, models) : std::vector<KnownPort>{};
 
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const Rule& rule = rules[i];
+  for (const Rule& rule : rules) {
     check_until(rule, findings);
     check_versions(rule, findings);
     check_firmware(rule, findings);
@@ -368,18 +275,8 @@ std::vector<Finding> lint_quirks(const QuirkOptions& options, const BackendRegis
     }
     if (!in_force(rule)) continue;
     quirks::check_replaces(rule, rules, findings);
-    bool shadowed = false;
-    for (std::size_t j = 0; j < rules.size(); ++j) {
-      if (i == j || !in_force(rules[j])) continue;
-      if (j < i) check_pair(rules[j], rule, known, findings);
-      shadowed |= check_shadowed(rule, rules[j], findings);
-    }
-    // One that takes the place of a rule by its id has named what it replaces.
-    const bool takes_place = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-      return finding.level == FindingLevel::note && finding.rule == rule.summary.id && finding.line == rule.at.line &&
-             finding.text.starts_with("replaces the rule of the same id");
-    });
-    if (!shadowed && !takes_place) check_loosening(rule, known, findings);
+    const bool shadowed = quirks::check_against_others(rule, rules, known, findings);
+    if (!shadowed && !take_a_place.contains({rule.summary.id, rule.at.line})) check_loosening(rule, known, findings);
   }
   quirks::check_numbers(rules, known, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {

@@ -26,6 +26,10 @@ bool of_a_site(LayerKind layer) noexcept;
 
 /// What `replaces` of a rule in force names: another driver's rule, itself, one that is off, or one that itself
 /// replaces a third.
+/// A rule in force against all others in force; true when one of these leaves it nothing to say.
+bool check_against_others(const Rule& rule, const std::vector<Rule>& rules, const std::vector<KnownPort>& known,
+                          std::vector<Finding>& findings);
+
 void check_replaces(const Rule& rule, const std::vector<Rule>& rules, std::vector<Finding>& findings);
 
 /// Numbers that come to nothing on the known devices: a bound of 0, one by a cap that nobody tells, an empty domain,

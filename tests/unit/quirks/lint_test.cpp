@@ -165,6 +165,32 @@ TEST(Lint, ASiteMayDenyAFeatureAndNotGrantOneWithoutAFinding) {
   }
 }
 
+TEST(Lint, TellsOfEachRuleOnceHoweverManyItMeets) {
+  constexpr std::size_t kRules = 40;
+  struct Row {
+    const char* what;
+    std::string (*rest)(std::size_t number);
+    FindingLevel level;
+  };
+  for (const Row& row : {
+           Row{"matches every device that this rule does, and says at least as much (and 38 other rules)",
+               [](std::size_t) { return std::string("on: qp, limit: {max_inline_data: {max: 64}}"); },
+               FindingLevel::warning},
+           Row{"asks for cqe its own way, and r10 (builtin.yaml:4) says otherwise for a device that both match (and 38 "
+               "other rules as well)",
+               [](std::size_t number) {
+                 return "on: cq, limit: {cqe: {ask: {multiple_of: " + std::to_string(2 * number) + "}}}";
+               },
+               FindingLevel::error},
+       }) {
+    std::vector<RuleText> rules;
+    for (std::size_t i = 10; i < 10 + kRules; ++i) rules.push_back(rule("r" + std::to_string(i), row.rest(i)));
+    const auto findings = lint_rules(rules);
+    EXPECT_LE(findings.size(), 2 * kRules) << row.what;
+    EXPECT_THAT(findings, Contains(says(row.level, row.what)));
+  }
+}
+
 TEST(Lint, ARuleThatThisVersionSkipsIsANoteAndNoMore) {
   const auto findings = lint_rules({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}"),
                                     rule("b", "on: qp, requires: [later], limit: {max_inline_data: {most: 64}}")});
