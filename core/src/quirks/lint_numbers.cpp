@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -17,9 +18,12 @@ std::string_view word(FieldOp::Kind kind) {
   return kind == FieldOp::Kind::max ? "at most" : kind == FieldOp::Kind::min ? "at least" : "a reserve of";
 }
 
-/// Numbers of which there may be none at all: inline data, a limit event, how many of an object there are.
-bool may_be_none(Field field) {
+/// What is below it is as good as nothing; 0 where there may be none at all: inline data, a limit event, how many of an
+/// object there are.
+std::uint64_t least_of_use(Field field) {
   switch (field) {
+    case Field::path_mtu_bytes:
+      return 256;  // infiniband/verbs.h enum ibv_mtu begins with IBV_MTU_256
     case Field::cqe:
     case Field::max_send_wr:
     case Field::max_recv_wr:
@@ -27,24 +31,29 @@ bool may_be_none(Field field) {
     case Field::max_recv_sge:
     case Field::max_wr:
     case Field::max_sge:
-      return false;
+    case Field::mr_length:
+    case Field::message_bytes:
+    case Field::total_wr:
+      return 1;
     default:
-      return true;
+      return 0;
   }
 }
 
-/// One number of one rule, over the known devices that the rule matches.
-void check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPort>& known,
+/// One number of one rule, over the known devices that the rule matches; true when it leaves nothing.
+bool check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPort>& known,
                   std::vector<Finding>& findings) {
-  if (op.kind == FieldOp::Kind::ask) return;
+  if (op.kind == FieldOp::Kind::ask) return false;
+  const std::uint64_t least = least_of_use(op.field);
   const auto says = [&](const std::string& text, FindingLevel level = FindingLevel::warning) {
     findings.push_back(
         about(rule, level, fmt::format("{} of {} {} {}", name(op.field), word(op.kind), to_string(op.amount), text)));
   };
   if (!op.amount.cap) {
-    if (op.kind == FieldOp::Kind::max && op.amount.literal == 0 && !may_be_none(op.field))
-      says("leaves nothing; what a device lacks is said as 'feature: {...: absent}'");
-    return;
+    if (op.kind != FieldOp::Kind::max || op.amount.literal >= least) return false;
+    says(least > 1 ? fmt::format("leaves nothing; {} is the least there is", least)
+                   : std::string{"leaves nothing; what a device lacks is said as 'feature: {...: absent}'"});
+    return true;
   }
   bool matched = false;
   bool told = false;
@@ -55,16 +64,17 @@ void check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPo
     const auto value = value_of(op.amount, caps);
     if (!value) continue;
     told = true;
-    if (op.kind != FieldOp::Kind::max || *value != 0 || may_be_none(op.field)) continue;
+    if (op.kind != FieldOp::Kind::max || *value >= least) continue;
     says(fmt::format("leaves nothing on {}, where {} is {}", each.model->name, name(*op.amount.cap),
                      caps[*op.amount.cap].value_or(0)));
-    return;
+    return true;
   }
   // A device may tell what no source gave for its model. The shipped tables know more devices than there are models.
   if (matched && !told && of_a_site(rule.layer))
     says(fmt::format("says nothing where the device does not tell {}, as none of the known models does",
                      name(*op.amount.cap)),
          FindingLevel::note);
+  return false;
 }
 
 /// The tightest bound on one side, and whose it is.
@@ -99,6 +109,10 @@ public:
     if (least.rule && domain.declared && !beyond && least.value > *domain.declared)
       return {least.rule, fmt::format("at least {}, of which the device declares {}", least.value, *domain.declared)};
     if (!domain.known) return {};
+    if (least.rule && domain.min > domain.max && !beyond)
+      return {least.rule, fmt::format("at least {}, and at most {} may be", least.value, domain.max)};
+    if (field == Field::path_mtu_bytes && (least.rule || most.rule) && !any_mtu(domain))
+      return {most.rule ? most.rule : least.rule, fmt::format("no MTU is from {} to {}", domain.min, domain.max)};
     const Rule* reserves = tightest(field, FieldOp::Kind::reserve).rule;
     if (reserves && domain.max > 0 && domain.reserve >= domain.max)
       return {reserves, fmt::format("{} reserved of {}", domain.reserve, domain.max)};
@@ -106,6 +120,12 @@ public:
   }
 
 private:
+  static bool any_mtu(const Domain& domain) {
+    constexpr std::array<std::uint64_t, 5> mtus{256, 512, 1024, 2048, 4096};  // infiniband/verbs.h enum ibv_mtu
+    return std::any_of(mtus.begin(), mtus.end(),
+                       [&](std::uint64_t mtu) { return mtu >= domain.min && mtu <= domain.max; });
+  }
+
   static std::string place(const Rule& rule) {
     return fmt::format("{} ({}:{})", rule.summary.id, rule.summary.by.file, rule.at.line);
   }
@@ -141,14 +161,15 @@ private:
 
 void check_numbers(const std::vector<Rule>& rules, const std::vector<KnownPort>& known,
                    std::vector<Finding>& findings) {
+  // Of each rule and number the first device will do.
+  std::set<std::pair<const Rule*, Field>> said, amounts;
   std::map<std::string_view, const Rule*> by_id;
   for (const Rule& rule : rules) {
     if (!in_force(rule)) continue;
     by_id.emplace(rule.summary.id, &rule);
-    for (const FieldOp& op : rule.limits) check_amount(rule, op, known, findings);
+    for (const FieldOp& op : rule.limits)
+      if (check_amount(rule, op, known, findings)) amounts.emplace(&rule, op.field);
   }
-  // Of each rule and number the first device will do.
-  std::set<std::pair<const Rule*, Field>> said;
   for (const KnownPort& each : known) {
     const Settled settled(each, by_id);
     for (const FieldInfo& field : all_fields()) {
@@ -158,6 +179,8 @@ void check_numbers(const std::vector<Rule>& rules, const std::vector<KnownPort>&
                                fmt::format("leaves nothing of {} on {}: {}", field.name, each.model->name, why)));
     }
   }
+  said.merge(amounts);
+  check_requests(rules, known, said, findings);
 }
 
 }  // namespace verbena::quirks

@@ -17,7 +17,7 @@ using testing::Not;
 
 /// A layer over the shipped tables of some drivers with one rule of irdma, or several.
 std::vector<Finding> site(const std::vector<RuleText>& rules) {
-  return lint({shipped({"bnxt_re.yaml", "hns.yaml", "irdma.yaml"}), layer(LayerKind::etc, table(rules))});
+  return lint({shipped({"bnxt_re.yaml", "hns.yaml", "irdma.yaml", "mlx5.yaml"}), layer(LayerKind::etc, table(rules))});
 }
 
 RuleText rule(std::string id, std::string rest) {
@@ -61,6 +61,28 @@ const Case kCases[] = {
     {"PowerOfTwoThatFits", "on: cq, limit: {cqe: {min: 33, max: 100, ask: power_of_two}}", ""},
     {"EmptyByAMultiple", "on: cq, limit: {cqe: {max: 100, ask: {multiple_of: 128}}}",
      "at least 1 is asked for as 128, and at most 100 may be"},
+    {"MinAboveTheRing", "on: qp, limit: {max_send_wr: {min: 9000}}, match: {driver: mlx5}",
+     "has the least rc queue pair for every opcode refused on"},
+    {"RingOfNothing", "on: qp, joint: {irdma_quanta: {ring: 1, hidden: 258}}",
+     "has the least rc queue pair refused on"},
+    {"ReceiveRingOfNothing", "on: qp, joint: {irdma_quanta: {recv_ring: 1, recv_hidden: 258}}",
+     "has the least rc queue pair refused on"},
+    {"RingThatHolds", "on: qp, joint: {irdma_quanta: {ring: 16384, hidden: 258}}", ""},
+    {"SgesAboveTheRing", "on: qp, limit: {max_send_sge: {min: 60}}, match: {driver: mlx5}",
+     "leaves nothing of max_send_sge on"},
+    {"TotalOfNone", "on: device, limit: {total_wr: {max: 0}}", "total_wr of at most 0 leaves nothing"},
+    {"TotalOfOne", "on: device, limit: {total_wr: {max: 1}}", "has the least rc queue pair refused on"},
+    {"TotalOfSome", "on: device, limit: {total_wr: {max: 4000}}", ""},
+    {"RegionsOfNone", "on: mr, limit: {mr_length: {max: 0}}", "mr_length of at most 0 leaves nothing"},
+    {"RegionsOfAPage", "on: mr, limit: {mr_length: {min: 4096}}", ""},
+    {"MessagesOfNone", "on: data, limit: {message_bytes: {max: 0}}", "message_bytes of at most 0 leaves nothing"},
+    {"MtuOfNone", "on: qp, limit: {path_mtu_bytes: {max: 100}}",
+     "path_mtu_bytes of at most 100 leaves nothing; 256 is the least there is"},
+    {"MtuOfSome", "on: qp, limit: {path_mtu_bytes: {max: 1024}}", ""},
+    {"MtuBetweenTwo", "on: qp, limit: {path_mtu_bytes: {min: 300, max: 500}}", "no MTU is from 300 to 500"},
+    {"MtuAboveAll", "on: qp, limit: {path_mtu_bytes: {min: 9000}}", "leaves nothing of path_mtu_bytes on"},
+    {"TimerAboveItsCodes", "on: qp, limit: {timeout: {min: 40}}", "leaves nothing of timeout on"},
+    {"LimitEventAboveTheQueue", "on: srq, limit: {srq_limit: {min: 99999999}}", "leaves nothing of srq_limit on"},
     {"ReplacesARuleOfAnother", "on: qp, limit: {max_inline_data: {max: 100}}, replaces: hns-cq-one-less",
      "no device matches both: it replaces nothing"},
     {"ReplacesItself", "on: qp, limit: {max_inline_data: {max: 100}}, replaces: site", "replaces itself"},
