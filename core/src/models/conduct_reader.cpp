@@ -69,9 +69,9 @@ void read_parameter(const FaultParameterInfo& known, const Node& value, Switched
   }
   const auto number = value.is_scalar() && !value.quoted ? quirks::read_number(value.scalar) : std::nullopt;
   if (!number || *number < known.least || *number > known.most)
-    report.error(value.at, fmt::format("found {} for '{}'; allowed is a number from {} to {}",
+    report.error(value.at, fmt::format("found {} for '{}'; allowed is a number from {} to {}{}",
                                        value.is_scalar() ? fmt::format("'{}'", value.scalar) : yaml::describe(value),
-                                       known.name, known.least, known.most));
+                                       known.name, known.least, known.most, quirks::begins_with_zero(value.scalar)));
   else
     parameter.number = *number;
 }

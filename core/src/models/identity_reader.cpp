@@ -65,8 +65,8 @@ std::optional<std::uint64_t> number(const yaml::Node& value, std::string_view ke
                                     Reporter& report) {
   const auto read = value.is_scalar() ? quirks::read_number(value.scalar) : std::nullopt;
   if (read && *read <= most) return read;
-  report.error(value.at, fmt::format("found {} for '{}'; allowed are a number up to 0x{:x}, or 'unknown'",
-                                     yaml::describe(value), key, most));
+  report.error(value.at, fmt::format("found {} for '{}'; allowed are a number up to 0x{:x}, or 'unknown'{}",
+                                     yaml::describe(value), key, most, quirks::begins_with_zero(value.scalar)));
   return std::nullopt;
 }
 

@@ -52,8 +52,8 @@ void read_cap(const yaml::Node& key, const yaml::Node& value, Caps& caps, Report
   const yaml::Node& number = assumed ? *assumed : value;
   const auto read = number.is_scalar() ? quirks::read_number(number.scalar) : std::nullopt;
   if (!read) {
-    report.error(value.at, fmt::format("found {} for '{}'; allowed are a number, 'unknown', or {{assumed: N}}",
-                                       yaml::describe(value), key.scalar));
+    report.error(value.at, fmt::format("found {} for '{}'; allowed are a number, 'unknown', or {{assumed: N}}{}",
+                                       yaml::describe(value), key.scalar, quirks::begins_with_zero(number.scalar)));
     return;
   }
   slot = read;

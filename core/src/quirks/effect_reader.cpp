@@ -59,8 +59,8 @@ std::optional<Amount> amount(const yaml::Node& node, std::string_view key, Repor
   const auto read = node.is_scalar() ? read_amount(node.scalar) : std::nullopt;
   if (!read)
     report.error(node.at, fmt::format("found {} for '{}'; allowed are a number, a cap's name, or a cap plus or minus "
-                                      "a number ('max_qp_wr - 1')",
-                                      yaml::describe(node), key));
+                                      "a number ('max_qp_wr - 1'){}",
+                                      yaml::describe(node), key, begins_with_zero(node.scalar)));
   return read;
 }
 
@@ -88,8 +88,9 @@ void read_one_ask(Field field, const yaml::Node& node, Rule& rule, Reporter& rep
     return;
   }
   if (!number || *number == 0 || *number > 0xffffffffU || (key.scalar == "not_multiple_of" && *number < 2)) {
-    report.error(value.at, fmt::format("found {} for '{}'; allowed is a number from {} to {}", yaml::describe(value),
-                                       key.scalar, key.scalar == "not_multiple_of" ? 2 : 1, 0xffffffffU));
+    report.error(value.at, fmt::format("found {} for '{}'; allowed is a number from {} to {}{}", yaml::describe(value),
+                                       key.scalar, key.scalar == "not_multiple_of" ? 2 : 1, 0xffffffffU,
+                                       begins_with_zero(value.scalar)));
     return;
   }
   constexpr std::array<AskKind, 4> kinds{AskKind::power_of_two, AskKind::multiple_of, AskKind::not_multiple_of,

@@ -67,8 +67,8 @@ bool read_ranges(const yaml::Node& node, std::string_view key, Reporter& report,
     const auto range = read_range(item.scalar);
     if (!range) {
       report.error(item.at, fmt::format("'{}' for '{}' is no number; allowed are 12, 0x1592 or a range 0x10-0x1f "
-                                        "with the smaller number first",
-                                        item.scalar, key));
+                                        "with the smaller number first{}",
+                                        item.scalar, key, begins_with_zero(item.scalar)));
       return false;
     }
     numbers.push_back(*range);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "quirks/scalars.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -19,16 +20,40 @@ std::string_view trim(std::string_view text) noexcept {
 
 }  // namespace
 
-std::optional<std::uint64_t> read_number(std::string_view text) noexcept {
-  int base = 10;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    base = 16;
-    text.remove_prefix(2);
-  }
+namespace {
+
+std::optional<std::uint64_t> digits(std::string_view text, int base) noexcept {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+constexpr bool is_digit(char letter) noexcept {
+  return letter >= '0' && letter <= '9';
+}
+
+/// YAML 1.1 and C read it as octal, YAML 1.2 and people as decimal.
+bool octal_or_not(std::string_view text) noexcept {
+  return text.size() > 1 && text.front() == '0' && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> read_number(std::string_view text) noexcept {
+  if (text.starts_with("0x") || text.starts_with("0X")) return digits(text.substr(2), 16);
+  return octal_or_not(text) ? std::nullopt : digits(text, 10);
+}
+
+std::string begins_with_zero(std::string_view text) {
+  constexpr std::string_view between = " -+";
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find_first_of(between));
+    if (octal_or_not(word))
+      return fmt::format("; '{}' begins with 0, which elsewhere means octal: write it without", word);
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return {};
 }
 
 std::optional<Range> read_range(std::string_view text) noexcept {
@@ -71,9 +96,9 @@ std::string to_string(const Amount& amount) {
 
 bool is_date(std::string_view text) noexcept {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  const auto year = read_number(text.substr(0, 4));
-  const auto month = read_number(text.substr(5, 2));
-  const auto day = read_number(text.substr(8, 2));
+  const auto year = digits(text.substr(0, 4), 10);
+  const auto month = digits(text.substr(5, 2), 10);
+  const auto day = digits(text.substr(8, 2), 10);
   if (!year || !month || !day) return false;
   return std::chrono::year_month_day{std::chrono::year{static_cast<int>(*year)},
                                      std::chrono::month{static_cast<unsigned>(*month)},

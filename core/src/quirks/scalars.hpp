@@ -11,8 +11,10 @@
 
 namespace verbena::quirks {
 
-/// `12`, `0x1f`; no sign, no overflow, nothing behind it.
+/// `12`, `0x1f`; no sign, no overflow, nothing behind it, no 0 before it.
 std::optional<std::uint64_t> read_number(std::string_view text) noexcept;
+/// What to add where a number was refused for its leading 0; empty when it has none.
+std::string begins_with_zero(std::string_view text);
 /// `12`, `0x10-0x1f`.
 std::optional<Range> read_range(std::string_view text) noexcept;
 /// `true` or `false`.

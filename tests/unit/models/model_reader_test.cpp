@@ -161,6 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenText{"max_qp_wr: 4063", "max_qp_vr: 4063", "16:3", "did you mean 'max_qp_wr'?"},
         BrokenText{"max_qp_wr: 4063", "max_qp_wr: -1", "16:14", "'unknown', or {assumed: N}"},
         BrokenText{"max_qp_wr: 4063", "max_qp_wr: 99999999999999999999", "16:14", "'unknown', or {assumed: N}"},
+        BrokenText{"max_qp_wr: 4063", "max_qp_wr: 04063", "16:14", "'04063' begins with 0"},
+        BrokenText{"part_id: 0x1592", "part_id: 05522", "8:12", "'05522' begins with 0"},
         BrokenText{"max_qp_wr: 4063", "max_qp_wr: {guessed: 1}", "16:14", "'unknown', or {assumed: N}"},
         BrokenText{"number: 2, transport: iwarp", "number: 0, transport: iwarp", "20:14", "counted from 1"},
         BrokenText{"number: 2, transport: iwarp", "number: 256, transport: iwarp", "20:14", "up to 0xff"},
