@@ -5,6 +5,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "quirks/scalars.hpp"
 
@@ -107,6 +108,23 @@ void read_word(const yaml::Node& value, std::string_view key, std::span<const st
   }
 }
 
+/// Both are bytes as enum ibv_mtu has them (infiniband/verbs.h), and a port runs with no more than it can. An
+/// active_mtu of 0 is what drivers leave there that fill none in.
+void check_mtu(const yaml::Node& node, const PortCaps& port, Reporter& report) {
+  constexpr std::array<std::uint64_t, 5> mtus{256, 512, 1024, 2048, 4096};
+  for (const auto& [key, value] : node.entries) {
+    const bool active = key.scalar == "active_mtu";
+    const auto mtu = port[active ? PortCap::active_mtu : PortCap::max_mtu];
+    if ((!active && key.scalar != "max_mtu") || !mtu || (active && *mtu == 0)) continue;
+    if (std::find(mtus.begin(), mtus.end(), *mtu) == mtus.end())
+      report.error(value.at,
+                   fmt::format("{} for '{}' is no MTU; allowed are {}", *mtu, key.scalar, fmt::join(mtus, ", ")));
+  }
+  const auto most = port[PortCap::max_mtu];
+  const auto now = port[PortCap::active_mtu];
+  if (most && now && *now > *most) report.error(node.at, fmt::format("active_mtu {} is above max_mtu {}", *now, *most));
+}
+
 void read_port(const yaml::Node& node, DeviceId& device, Caps& caps, Reporter& report) {
   if (!node.is_map()) {
     report.error(node.at, fmt::format("found {} in 'ports'; allowed is a map", yaml::describe(node)));
@@ -162,6 +180,7 @@ void read_port(const yaml::Node& node, DeviceId& device, Caps& caps, Reporter& r
                    fmt::format("unknown key '{}' in a port{}", key.scalar, quirks::did_you_mean(key.scalar, known)));
     }
   }
+  check_mtu(node, *port, report);
 }
 
 }  // namespace
@@ -209,6 +228,10 @@ void read_identity(const yaml::Node& node, DeviceId& device, Reporter& report) {
 void read_ports(const yaml::Node& node, DeviceId& device, Caps& caps, Reporter& report) {
   if (!node.is_sequence()) {
     report.error(node.at, fmt::format("found {} for 'ports'; allowed is a list", yaml::describe(node)));
+    return;
+  }
+  if (node.items.empty()) {
+    report.error(node.at, "the list is empty: a device without a port can be asked for nothing");
     return;
   }
   for (const yaml::Node& item : node.items) {

@@ -196,8 +196,10 @@ Result<Model> parse_model(std::string_view text, std::string_view file, std::str
   } else {
     unknown_keys(*root, kModelKeys, "a model", report);
     const yaml::Node* schema = root->find("schema");
-    if (!schema || schema->scalar != "1")
-      report.error(schema ? schema->at : root->at, "'schema: 1' is missing; this version reads schema 1");
+    if (!schema)
+      report.error(root->at, "'schema: 1' is missing; this version reads schema 1");
+    else if (!schema->is_scalar() || schema->scalar != "1")
+      report.error(schema->at, fmt::format("schema {}; this version reads schema 1", yaml::describe(*schema)));
     if (const yaml::Node* value = root->find("model")) {
       if (const std::string* word = report.word(*value, "model")) model.name = *word;
     } else {
@@ -237,8 +239,25 @@ std::vector<std::string> builtin_models() {
   return names;
 }
 
+namespace {
+
+bool is_path(std::string_view word) {
+  return word.find('/') != std::string_view::npos || word.ends_with(".yaml");
+}
+
+/// Where the variant begins; nowhere where what follows the last `@` is still of the path (`./team@site/nic.yaml`).
+std::size_t variant_at(std::string_view word) {
+  const std::size_t at = word.rfind('@');
+  return at != std::string_view::npos && word.find('/', at) != std::string_view::npos ? std::string_view::npos : at;
+}
+
+}  // namespace
+
 Result<Model> load_model(std::string_view name_or_path) {
-  const std::size_t at = name_or_path.rfind('@');
+  // A file may have an `@` in its own name or in a folder's; a path is what a file says it is.
+  std::error_code not_there;
+  const bool whole = is_path(name_or_path) && std::filesystem::is_regular_file(std::string{name_or_path}, not_there);
+  const std::size_t at = whole ? std::string_view::npos : variant_at(name_or_path);
   const std::string_view base = name_or_path.substr(0, at);
   const std::string_view variant = at == std::string_view::npos ? std::string_view{} : name_or_path.substr(at + 1);
   if (at != std::string_view::npos && variant.empty()) {
@@ -247,7 +266,7 @@ Result<Model> load_model(std::string_view name_or_path) {
     failure.text = fmt::format("'{}' names no variant after '@'; leave '@' out for the model itself", name_or_path);
     return Failure(std::move(failure));
   }
-  if (base.find('/') != std::string_view::npos || base.ends_with(".yaml")) {
+  if (is_path(base)) {
     std::error_code error;
     const std::string path{base};
     // A FIFO would be waited for, and a device never ends.

@@ -150,7 +150,9 @@ TEST_P(BrokenModel, IsRefusedAtItsPlaceWithASentence) {
 INSTANTIATE_TEST_SUITE_P(
     Model, BrokenModel,
     testing::Values(
-        BrokenText{"schema: 1", "schema: 2", "1:9", "schema 1"},
+        BrokenText{"schema: 1", "schema: 2", "1:9", "'2'; this version reads schema 1"},
+        BrokenText{"schema: 1", "schema: [1]", "1:9", "a list; this version reads schema 1"},
+        BrokenText{"schema: 1\n", "", "1:1", "'schema: 1' is missing"},
         BrokenText{"model: some-nic\n", "", "1:1", "'model' is missing"},
         BrokenText{"title:", "titel:", "3:1", "did you mean 'title'?"},
         BrokenText{"part_id: 0x1592", "part_idd: 0x1592", "8:3", "did you mean 'part_id'?"},
@@ -168,6 +170,14 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenText{"number: 2, transport: iwarp", "number: 256, transport: iwarp", "20:14", "up to 0xff"},
         BrokenText{"transport: iwarp", "transport: iwrap", "20:28", "did you mean 'iwarp'?"},
         BrokenText{"active_mtu: 4096", "active_mtuu: 4096", "20:57", "did you mean 'active_mtu'?"},
+        BrokenText{"ports:\n", "ports: []\nnotes:\n", "18:8", "the list is empty"},
+        BrokenText{"active_mtu: 1024", "active_mtu: 2048, max_mtu: 1024", "19:5",
+                   "active_mtu 2048 is above max_mtu 1024"},
+        BrokenText{"active_mtu: 4096", "active_mtu: 4000", "20:69",
+                   "4000 for 'active_mtu' is no MTU; allowed are 256, 512"},
+        BrokenText{"active_mtu: 4096", "max_mtu: 0", "20:66", "0 for 'max_mtu' is no MTU"},
+        BrokenText{"number: 2, active_mtu: 2048", "number: 2, max_mtu: 1024", "26:13",
+                   "active_mtu 4096 is above max_mtu"},
         BrokenText{"gid_types: [roce_v1, roce_v2]", "gid_types: [roce_v3]", "19:101", "roce_v1"},
         BrokenText{"caps: {max_qp: 7}", "caps: {max_qq: 7}", "28:18", "did you mean"},
         BrokenText{"plain: {caps: {max_qp: 7}}", "plain: 7", "28:10", "variant 'plain'"},
@@ -275,6 +285,26 @@ TEST(LoadModel, ReadsAFileByItsPathWithAVariant) {
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().kind, ErrorKind::io);
   EXPECT_THAT(gone.error().text, HasSubstr("No such file"));
+}
+
+TEST(LoadModel, AnAtInThePathOfAFileIsNoVariant) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "verbena_team@site";
+  std::filesystem::create_directories(folder);
+  const std::string plain = folder / "nic.yaml";
+  const std::string marked = folder / "nic@rack12.yaml";
+  for (const std::string& path : {plain, marked}) std::ofstream(path) << kModel;
+  struct Row {
+    std::string word, kernel;
+  };
+  for (const Row& row : {Row{plain, "6.12.117"}, Row{plain + "@newer", "6.18.0"}, Row{marked, "6.12.117"},
+                         Row{marked + "@newer", "6.18.0"}}) {
+    const auto model = load_model(row.word);
+    ASSERT_TRUE(model) << row.word << ": " << to_string(model.error());
+    EXPECT_EQ(model->device.kernel, row.kernel) << row.word;
+  }
+  EXPECT_THAT(load_model(plain + "@newr").error().text, HasSubstr("did you mean 'newer'?"));
+  EXPECT_THAT(load_model((folder / "none.yaml").string()).error().text, HasSubstr("none.yaml: the model cannot be"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(LoadModel, AFileThatIsTooLargeIsNotReadIn) {
