@@ -44,8 +44,17 @@ int write_all(int fd, std::string_view text) {
 }  // namespace
 
 verbena::Result<std::string> read_file(const std::string& file) {
-  const Descriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  // A FIFO would be waited for, and a device never ends: neither is opened to wait, nor read.
+  const Descriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (in.fd < 0) return io_failure(file, "cannot be opened", errno);
+  struct stat status{};
+  if (fstat(in.fd, &status) != 0) return io_failure(file, "cannot be read", errno);
+  if (S_ISDIR(status.st_mode)) return io_failure(file, "cannot be read", EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    verbena::Error error{.kind = verbena::ErrorKind::io};
+    error.text = fmt::format("{} cannot be read: it is no regular file", file);
+    return verbena::Failure(std::move(error));
+  }
   std::string text;
   char piece[65536];
   for (;;) {

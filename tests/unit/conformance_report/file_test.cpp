@@ -80,5 +80,15 @@ TEST_F(WriteFile, ADeviceIsWrittenTo) {
   EXPECT_EQ(write_file("/dev/full", "text").error().errno_value, ENOSPC);
 }
 
+TEST_F(WriteFile, WhatIsNoRegularFileIsNotReadInsteadOfWaitedFor) {
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+  for (const std::string& file : {file_, std::string("/dev/zero")}) {
+    const auto text = read_file(file);
+    ASSERT_FALSE(text) << file;
+    EXPECT_EQ(text.error().text, file + " cannot be read: it is no regular file");
+  }
+  EXPECT_EQ(read_file("/").error().errno_value, EISDIR);
+}
+
 }  // namespace
 }  // namespace conform
