@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "session.hpp"
 
@@ -24,6 +26,10 @@ void add_report(CLI::App& app, Run& run);
 
 /// Gives `command` the options that all share: devices, --nic, --port and --json.
 std::shared_ptr<Options> add_target_options(CLI::App& command);
+
+/// An option that names things: repeatable, and a comma list each time, in which no name is empty.
+CLI::Option* add_names(CLI::App& command, const std::string& option, std::vector<std::string>& names,
+                       const std::string& help);
 
 /// Opens the session and the targets, and hands them to `work`; prints why when that cannot be.
 int with_targets(const Options& options, const std::function<int(const Session&, std::vector<Target>&)>& work);

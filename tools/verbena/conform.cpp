@@ -182,12 +182,8 @@ int run(ConformOptions options) {
 void add_conform(CLI::App& app, Run& run_later) {
   CLI::App* command = app.add_subcommand("conform", "Run the conformance suite on a device, raw and through Verbena");
   auto options = std::make_shared<ConformOptions>();
-  command->add_option("-d,--device", options->devices, "A device by name; repeatable, comma list allowed")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--nic", options->nics, "A model by name, on an emulated NIC")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_names(*command, "-d,--device", options->devices, "A device by name; repeatable, comma list allowed");
+  add_names(*command, "--nic", options->nics, "A model by name, on an emulated NIC");
   command->add_option("--other", options->ground.other, "A second device, for the other end of each connection");
   command
       ->add_option("--serve", options->serve,

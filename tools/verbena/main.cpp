@@ -17,15 +17,28 @@
 
 namespace cli {
 
+CLI::Option* add_names(CLI::App& command, const std::string& option, std::vector<std::string>& names,
+                       const std::string& help) {
+  // CLI11 splits a list itself, and takes the next word of the line for a name where nothing stands beside a comma.
+  const auto take = [&names, option](const std::vector<std::string>& lists) {
+    names.clear();
+    for (const std::string& list : lists)
+      for (std::size_t start = 0; start <= list.size();) {
+        const std::size_t end = std::min(list.find(',', start), list.size());
+        if (end == start)
+          throw CLI::ValidationError(option, fmt::format("'{}' has an empty name; write NAME or NAME,NAME", list));
+        names.push_back(list.substr(start, end - start));
+        start = end + 1;
+      }
+  };
+  return command.add_option_function<std::vector<std::string>>(option, take, help)->allow_extra_args(false);
+}
+
 std::shared_ptr<Options> add_target_options(CLI::App& command) {
   auto options = std::make_shared<Options>();
   command.add_option("DEVICE", options->positional, "Devices by name, as in `verbena devices`");
-  command.add_option("-d,--device", options->devices, "A device by name; repeatable, comma list allowed")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command.add_option("--nic", options->nics, "A model by name, NAME@VARIANT, or a model file; repeatable, comma list")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_names(command, "-d,--device", options->devices, "A device by name; repeatable, comma list allowed");
+  add_names(command, "--nic", options->nics, "A model by name, NAME@VARIANT, or a model file; repeatable, comma list");
   command.add_option("-i,--port", options->port, "Port, from 1")->check(whole_number(1, 255))->capture_default_str();
   command.add_flag("-j,--json", options->json, "Print one JSON document");
   return options;

@@ -202,12 +202,8 @@ void add_quirks_diff(CLI::App& quirks, Run& run) {
   auto options = std::make_shared<Options>();
   command->add_option("OLD", words->from, "A table file, a directory of them, or `builtin`")->required();
   command->add_option("NEW", words->to, "The same")->required();
-  command->add_option("-d,--device", options->devices, "A device by name; repeatable, comma list allowed")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--nic", options->nics, "A model; without one, every model and variant of this build")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_names(*command, "-d,--device", options->devices, "A device by name; repeatable, comma list allowed");
+  add_names(*command, "--nic", options->nics, "A model; without one, every model and variant of this build");
   command->add_option("-i,--port", options->port, "Port, from 1")->check(whole_number(1, 255))->capture_default_str();
   command->add_flag("--alone", words->alone, "OLD and NEW stand in place of the built-in tables, not over them");
   command->add_flag("-j,--json", options->json, "Print one JSON document");

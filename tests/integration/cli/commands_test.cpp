@@ -104,6 +104,11 @@ const Case kCommands[] = {
     {"Rules", "explain --nic e810-roce --rules", 0, {"rules looked at", "irdma-gen2-inline"}},
     {"Srq", "explain --nic rxe-6.12 --srq wr=16,sge=40", 0, {"max_sge", "27"}},
 
+    {"EmptyNameAlone", "explain --nic , --cq 1", 2, {"--nic: ',' has an empty name", "NAME,NAME"}},
+    {"EmptyNameAtTheEnd", "explain --nic e810-roce, --cq 1", 2, {"'e810-roce,' has an empty name"}},
+    {"EmptyNameOfADevice", "caps -d a,,b", 2, {"'a,,b' has an empty name"}},
+    {"EmptyNameOfADiff", "quirks diff builtin builtin --nic ,e810-roce", 2, {"has an empty name"}},
+    {"NamesOfLists", "caps --nic e810-roce,hip09 --nic rxe-6.12", 0, {"e810-roce: ", "hip09: ", "rxe-6.12: "}},
     {"UnknownDevice", "explain -d mlx5_99 --cq 1", 2, {"mlx5_99"}},
     {"UnknownDevicePositional", "caps mlx5_99", 2, {"mlx5_99"}},
     {"PingOfAModel", "ping --nic e810-roce", 2, {"has no wire"}},
