@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "left_out.hpp"
 #include "safety_off.hpp"
 #include "say.hpp"
 #include "table.hpp"
@@ -139,14 +140,14 @@ int show(const Session& session, const Options& options, bool raw, const std::ve
       if (raw) {
         print_raw(target);
       } else {
-        say("{}", to_text(safety_off(session, *target.contract)));
+        say("{}{}", to_text(layers_left_out(session)), to_text(safety_off(session, *target.contract)));
         print_contract(*target.contract);
       }
       continue;
     }
     Json out;
     out["device"] = to_json(target.id);
-    out["quirks"]["hash"] = hash_text(target.contract->quirks_hash());
+    out["quirks"] = quirks_json(session, target.contract->quirks_hash());
     if (raw) {
       out["caps"] = to_json(target.caps);
     } else {

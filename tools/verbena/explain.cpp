@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "explained.hpp"
+#include "left_out.hpp"
 #include "numbers.hpp"
 #include "safety_off.hpp"
 #include "say.hpp"
@@ -92,12 +93,13 @@ int explain_all(const Session& session, const Options& options, const ExplainWor
     const verbena::Contract& contract = *target.contract;
     Json out;
     out["device"] = to_json(target.id);
-    out["quirks"]["hash"] = hash_text(contract.quirks_hash());
+    out["quirks"] = quirks_json(session, contract.quirks_hash());
     const std::vector<SafetyOff> off = safety_off(session, contract);
     if (!off.empty()) out["safety_off"] = to_json(off);
     out["objects"] = Json::array();
     if (!options.json) {
-      say("{}: {}\nrules {}\n{}", target.name, to_string(target.id), hash_text(contract.quirks_hash()), to_text(off));
+      say("{}: {}\nrules {}\n{}{}", target.name, to_string(target.id), hash_text(contract.quirks_hash()),
+          to_text(layers_left_out(session)), to_text(off));
     }
     for (const Explained& object : objects) {
       if (object.error) code = kFinding;

@@ -143,7 +143,7 @@ std::vector<std::string> every_model() {
 }
 
 int diff(Options options, const QuirksDiffWords& words) {
-  const verbena::Result<Session> session = Session::open();
+  const verbena::Result<Session> session = Session::open(Tables::built_in);
   if (!session) return fail(session.error());
   const auto from = load(words.from, words.alone);
   if (!from) return fail(from.error());

@@ -7,6 +7,7 @@
 
 #include "exit_code.hpp"
 #include "json.hpp"
+#include "left_out.hpp"
 #include "nearest.hpp"
 #include "numbers.hpp"
 #include "quirks.hpp"
@@ -75,13 +76,46 @@ verbena::Result<std::vector<Target>> named_targets(const Session& session, const
   return session.targets(options);
 }
 
+std::string names_of(const std::vector<Target>& targets) {
+  std::vector<std::string_view> names;
+  for (const Target& target : targets) names.push_back(target.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Drivers of a rule, which names them in a list.
+std::vector<std::string_view> drivers_of(const verbena::RuleSummary& rule) {
+  std::vector<std::string_view> drivers;
+  for (std::string_view rest = rule.driver; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    drivers.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + 2));
+  }
+  return drivers;
+}
+
+/// What is in no rule that is shown: layers that a fault keeps out, and what that comes to where the site is strict.
+std::string left_out_text(const Session& session) {
+  std::string text = to_text(layers_left_out(session));
+  const auto layers = session.library().quirks()->layers();
+  const bool faulty = std::any_of(layers.begin(), layers.end(), [](const verbena::LayerReport& layer) {
+    return !layer.loaded && (layer.present || !layer.findings.empty());
+  });
+  if (faulty && session.settings().values.strict_quirks)
+    text += "with VERBENA_QUIRKS_STRICT no device opens until that is mended\n";
+  return text;
+}
+
 int list(const Options& options, const std::string& driver) {
-  const verbena::Result<Session> session = Session::open();
+  const verbena::Result<Session> session = Session::open(Tables::to_be_shown);
   if (!session) return fail(session.error());
   const verbena::Result<std::vector<Target>> targets = named_targets(*session, options);
   if (!targets) return fail(targets.error());
+  const auto of_the_driver = [&](const verbena::RuleSummary& rule) {
+    const auto drivers = drivers_of(rule);
+    return driver.empty() || std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+  };
   const auto wanted = [&](const verbena::RuleSummary& rule) {
-    if (!driver.empty() && rule.driver.find(driver) == std::string::npos) return false;
+    if (!of_the_driver(rule)) return false;
     if (targets->empty()) return true;
     const Traces traces = traces_of(rule.id, *targets);
     return std::any_of(traces.begin(), traces.end(), [](const auto& entry) { return entry.second.applied; });
@@ -89,16 +123,15 @@ int list(const Options& options, const std::string& driver) {
   Json out;
   out["schema"] = kSchema;
   out["hash"] = hash_text(session->library().quirks()->hash());
+  out["layers_left_out"] = to_json(layers_left_out(*session));
   out["rules"] = Json::array();
   Table table({"rule", "driver", "on", "state", "effect", "where"});
   std::string out_of_force;
   const auto rules = session->library().quirks()->rules();
-  if (!driver.empty() && std::none_of(rules.begin(), rules.end(), [&](const verbena::RuleSummary& rule) {
-        return rule.driver.find(driver) != std::string::npos;
-      })) {
+  if (std::none_of(rules.begin(), rules.end(), of_the_driver)) {
     std::set<std::string_view> drivers;
     for (const verbena::RuleSummary& rule : rules)
-      if (!rule.driver.empty() && rule.driver.find(',') == std::string::npos) drivers.insert(rule.driver);
+      for (const std::string_view one : drivers_of(rule)) drivers.insert(one);
     const std::vector<std::string_view> known(drivers.begin(), drivers.end());
     return fail(bad_argument("driver", fmt::format("no rule is of a driver '{}'{}; there are rules of {}", driver,
                                                    did_you_mean(driver, known), fmt::join(known, ", "))));
@@ -114,7 +147,13 @@ int list(const Options& options, const std::string& driver) {
   if (options.json) {
     print(out);
   } else {
-    say("{}{}", table.text(), out_of_force);
+    if (table.empty()) {
+      say("no rule{} {}\n", driver.empty() ? "" : " of driver " + driver,
+          targets->empty() ? "is there" : "applies to " + names_of(*targets));
+    } else {
+      say("{}{}", table.text(), out_of_force);
+    }
+    say("{}", left_out_text(*session));
   }
   return kOk;
 }
@@ -144,7 +183,7 @@ void print_rule(const verbena::RuleSummary& rule, const Traces& traces) {
 }
 
 int show(const Options& options, const std::string& id) {
-  const verbena::Result<Session> session = Session::open();
+  const verbena::Result<Session> session = Session::open(Tables::to_be_shown);
   if (!session) return fail(session.error());
   const verbena::Result<std::vector<Target>> targets = named_targets(*session, options);
   if (!targets) return fail(targets.error());
@@ -160,10 +199,12 @@ int show(const Options& options, const std::string& id) {
   const Traces traces = traces_of(id, *targets);
   if (!options.json) {
     print_rule(*found, traces);
+    say("{}", left_out_text(*session));
     return kOk;
   }
   Json out;
   out["schema"] = kSchema;
+  out["layers_left_out"] = to_json(layers_left_out(*session));
   out["rule"] = rule_json(*found);
   out["devices"] = Json::array();
   for (const auto& [target, trace] : traces) {

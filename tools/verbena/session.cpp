@@ -59,7 +59,7 @@ int fail_usage(const std::string& text) {
   return fail_as(bad_argument("", text), kUsage);
 }
 
-Result<Session> Session::open() {
+Result<Session> Session::open(Tables tables) {
   Session session;
   Result<verbena::LoadedSettings> settings = verbena::load_settings();
   if (!settings) return Failure(settings.error());
@@ -68,6 +68,8 @@ Result<Session> Session::open() {
 
   verbena::LibraryOptions options;
   options.settings = session.settings_;
+  if (tables == Tables::to_be_shown) options.settings->values.strict_quirks = false;
+  if (tables == Tables::built_in) options.layers.push_back(verbena::default_layers({}, true).front());
   options.log = [](const verbena::LogRecord& record) {
     // What a device was granted is part of each command's own output.
     if (record.level > (record.device.empty() ? verbena::LogLevel::warn : verbena::LogLevel::error)) return;
@@ -86,6 +88,8 @@ Result<Target> Session::model(const std::string& name, unsigned port) const {
   if (model->caps.port(number) == nullptr) {
     std::vector<unsigned> ports;
     for (const verbena::PortCaps& each : model->caps.ports) ports.push_back(each.number);
+    if (ports.empty())
+      return Failure(bad_argument("port", fmt::format("the model {} says nothing of a port: it needs 'ports'", name)));
     return Failure(bad_argument(
         "port", fmt::format("the model {} has no port {}; -i takes {}", model->name, port, fmt::join(ports, ", "))));
   }

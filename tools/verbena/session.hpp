@@ -33,11 +33,18 @@ struct Target {
   std::shared_ptr<const verbena::Contract> contract;
 };
 
+/// Which tables a run goes by.
+enum class Tables : std::uint8_t {
+  of_the_host,  ///< as a process does that opens devices: a layer with a fault fails it where the settings say strict
+  to_be_shown,  ///< the same layers, where a fault is what is to be seen
+  built_in,  ///< none of the host's, where other tables are compared
+};
+
 /// Settings and tables of this run, read once.
 class Session {
 public:
   /// Findings about settings and layers go to standard error as they are met.
-  static verbena::Result<Session> open();
+  static verbena::Result<Session> open(Tables tables = Tables::of_the_host);
 
   const verbena::Library& library() const noexcept { return *library_; }
   const verbena::LoadedSettings& settings() const noexcept { return settings_; }

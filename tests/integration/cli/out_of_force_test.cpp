@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "run_command.hpp"
@@ -93,6 +95,71 @@ TEST_F(OutOfForce, ADriverWithoutARuleIsSaidToHaveNone) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("no rule is of a driver 'irmda'; did you mean 'irdma'?"));
   EXPECT_EQ(run(words("quirks list --driver mlx5")).code, 0);
+}
+
+TEST_F(OutOfForce, ADriverIsAWholeName) {
+  const Ran part = run(words("quirks list --driver irdm"));
+  EXPECT_EQ(part.code, 2);
+  EXPECT_THAT(part.err, HasSubstr("no rule is of a driver 'irdm'; did you mean 'irdma'?"));
+  EXPECT_EQ(part.out, "");
+}
+
+TEST_F(OutOfForce, ThatNoRuleAppliesIsSaid) {
+  const Ran none = run(words("quirks list --nic e810-roce --driver hns"));
+  EXPECT_EQ(none.code, 0);
+  EXPECT_EQ(none.out, "no rule of driver hns applies to e810-roce\n");
+}
+
+/// A layer with a fault: what it would have held, safety rules too, is in no contract.
+class LeftOut : public testing::Test {
+protected:
+  Ran with_layer(const std::string& arguments, const char* strict = "no") const {
+    return run(words(arguments), {"VERBENA_QUIRKS=" + table_, std::string("VERBENA_QUIRKS_STRICT=") + strict});
+  }
+  const std::string table_ =
+      cli_test::written("left-out.yaml", "schema: 1\nrules:\n  - {enable: no-such-rule, reason: a test}\n");
+};
+
+TEST_F(LeftOut, StandsBesideTheHashOfTheRulesThatHold) {
+  const auto quirks_of = [](const std::string& command, const Json& document) {
+    if (command.starts_with("caps")) return document.at("devices").at(0).at("quirks");
+    return command.starts_with("explain") ? document.at("quirks") : document;
+  };
+  for (const std::string command : {"explain --nic e810-roce --cq 1", "caps --nic e810-roce",
+                                    "caps --raw --nic e810-roce", "quirks list", "quirks show irdma-gen2-inline"}) {
+    const Json layers = quirks_of(command, Json::parse(with_layer(command + " -j").out)).at("layers_left_out");
+    ASSERT_EQ(layers.size(), 1U) << command;
+    EXPECT_EQ(layers.at(0).at("layer"), "env");
+    EXPECT_EQ(layers.at(0).at("path"), table_);
+    EXPECT_THAT(layers.at(0).at("why").get<std::string>(),
+                testing::AllOf(HasSubstr("there is no rule 'no-such-rule'"), HasSubstr("safety rule")));
+    if (command != "caps --raw --nic e810-roce") {
+      EXPECT_THAT(with_layer(command).out, HasSubstr("warning: " + table_ + " is left out")) << command;
+    }
+    EXPECT_EQ(quirks_of(command, Json::parse(run(words(command + " -j")).out)).at("layers_left_out").size(), 0U);
+  }
+}
+
+TEST_F(LeftOut, ATableThatIsNotReadIsOne) {
+  const std::string folder = testing::TempDir() + "not-read.d";
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/SITE.YAML") << "schema: 1\n";
+  const Ran ran = run(words("explain --nic e810-roce --cq 1 -j"), {"VERBENA_QUIRKS=" + folder});
+  const Json layers = Json::parse(ran.out).at("quirks").at("layers_left_out");
+  ASSERT_EQ(layers.size(), 1U);
+  EXPECT_EQ(layers.at(0).at("path"), folder + "/SITE.YAML");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(LeftOut, IsShownAndComparedWhereTheSiteIsStrict) {
+  for (const char* command : {"quirks list", "quirks show irdma-gen2-inline", "quirks status"}) {
+    const Ran ran = with_layer(command, "yes");
+    EXPECT_NE(ran.code, 2) << command << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("no-such-rule")) << command;
+    EXPECT_THAT(ran.out, HasSubstr("with VERBENA_QUIRKS_STRICT no device opens until that is mended")) << command;
+  }
+  EXPECT_EQ(with_layer("quirks diff builtin builtin --nic e810-roce", "yes").code, 0);
+  EXPECT_EQ(with_layer("explain --nic e810-roce --cq 1", "yes").code, 1);
 }
 
 /// Runs the command where /etc holds this table and nothing else, in a mount namespace of its own.
