@@ -124,6 +124,7 @@ verbena::Result<std::shared_ptr<const verbena::QuirkSet>> load(const std::string
       return verbena::Failure(
           bad_argument("tables", fmt::format("'{}' cannot be read: {}", word, std::strerror(errno))));
     }
+    if (!holds_a_table(word)) return verbena::Failure(no_table(word));
     if (!alone) options.layers.push_back(verbena::default_layers({}, true).front());
     options.layers.push_back({alone ? verbena::LayerKind::builtin : verbena::LayerKind::etc, word, {}});
   }

@@ -60,6 +60,12 @@ int lint(const QuirksLintWords& words) {
   verbena::QuirkOptions options;
   options.layers = *std::move(sources);
   const std::vector<verbena::Finding> findings = lint_quirks(options, verbena::BackendRegistry::builtin());
+  const auto empty = std::find_if_not(words.paths.begin(), words.paths.end(), holds_a_table);
+  if (empty != words.paths.end()) {
+    if (!words.json)
+      for (const verbena::Finding& finding : findings) say("{}\n", to_string(finding));
+    return fail(no_table(*empty));
+  }
   const bool bad = std::any_of(findings.begin(), findings.end(), [](const verbena::Finding& finding) {
     return finding.level != verbena::FindingLevel::note;
   });

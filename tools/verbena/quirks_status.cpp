@@ -13,6 +13,7 @@ namespace {
 
 std::string state(const verbena::LayerReport& layer) {
   if (!layer.present) return "not there";
+  if (layer.loaded && layer.kind != verbena::LayerKind::builtin && !holds_a_table(layer.path)) return "no table in it";
   return layer.loaded ? "loaded" : "left out";
 }
 
@@ -46,6 +47,7 @@ int status(bool json) {
     row["path"] = layer.path;
     row["present"] = layer.present;
     row["loaded"] = layer.loaded;
+    row["holds_a_table"] = layer.present && (layer.kind == verbena::LayerKind::builtin || holds_a_table(layer.path));
     row["version"] = layer.version;
     row["rules"] = layer.rules;
     row["skipped"] = layer.skipped;

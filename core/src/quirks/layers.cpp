@@ -346,6 +346,10 @@ Layer read_layer(const LayerSource& source, bool privileged, const BackendRegist
       layer.report.findings.push_back(about(source.path,
                                             "is named as a layer (VERBENA_QUIRKS, quirks.path or a caller's own), but "
                                             "there is no such file or directory"));
+    // Whoever names a place means what should be in it; the others are looked at on every host.
+    if (layer.report.present && files.empty() && source.kind == LayerKind::env && !has_error(layer.report.findings))
+      layer.report.findings.push_back(
+          about(source.path, "holds no table: names that end in .yaml are read", FindingLevel::warning));
   }
   layer.report.rules = layer.rules.size();
   layer.read_findings = layer.report.findings.size();

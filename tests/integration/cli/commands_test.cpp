@@ -132,6 +132,13 @@ const Case kCommands[] = {
     {"Lint", "quirks lint", 0, {"0 findings"}},
     {"LintOfNothing", "quirks lint /no/such/file.yaml", 2, {"/no/such/file.yaml"}},
     {"LintAsNothing", "quirks lint --as site /dev/null", 2, {"builtin, installed, etc, run, env"}},
+    {"LintOfNoTable", "quirks lint " VERBENA_SOURCE_DIR "/tools", 2, {"nothing was read", "/tools'", ".yaml"}},
+    {"LintOfNoTableBesideOne",
+     "quirks lint " VERBENA_SOURCE_DIR "/quirks/examples " VERBENA_SOURCE_DIR "/tools",
+     2,
+     {"no table in '" VERBENA_SOURCE_DIR "/tools'"}},
+    {"DiffOfNoTable", "quirks diff builtin " VERBENA_SOURCE_DIR "/tools", 2, {"nothing was read"}},
+    {"DiffFromNoTable", "quirks diff --alone " VERBENA_SOURCE_DIR "/tools builtin", 2, {"nothing was read"}},
     {"List", "quirks list --nic hip09", 0, {"hns-cq-one-less"}},
     {"Show", "quirks show irdma-gen2-inline --nic e810-roce,hip09", 0, {"because", "101", "to e810-roce: yes"}},
     {"ShowUnknown", "quirks show irdma-gen2-inlin", 2, {"did you mean 'irdma-gen2-inline'"}},
@@ -179,6 +186,16 @@ TEST(QuirksStatus, ABrokenLayerIsShownAndNothingElseIsLost) {
   const cli_test::Ran strict = run({"explain", "--nic", "e810-roce", "--qp", "rc,inline=256"},
                                    {"VERBENA_QUIRKS=" + table, "VERBENA_QUIRKS_STRICT=yes"});
   EXPECT_EQ(strict.code, 1) << strict.all();
+}
+
+TEST(QuirksStatus, ANamedFolderWithoutATableIsToldAsSuch) {
+  const std::vector<std::string> empty{"VERBENA_QUIRKS=" VERBENA_SOURCE_DIR "/tools"};
+  const cli_test::Ran status = run({"quirks", "status"}, empty);
+  EXPECT_NE(status.out.find("no table in it"), std::string::npos) << status.out;
+  EXPECT_NE(status.out.find("holds no table: names that end in .yaml are read"), std::string::npos) << status.out;
+  const auto document = nlohmann::ordered_json::parse(run({"quirks", "status", "-j"}, empty).out);
+  for (const auto& layer : document.at("layers"))
+    EXPECT_EQ(layer.at("holds_a_table"), layer.at("layer") == "builtin") << layer;
 }
 
 TEST(QuirksStatus, ALayerThatIsNamedAndNotThereIsToldByEachCommand) {
