@@ -39,6 +39,11 @@ std::optional<ibv_wc> next(Case& c, ibv_cq* cq) {
   return poll_until(c, cq, Clock::now() + c.ground().completion_within);
 }
 
+std::optional<ibv_wc> next_within(Case& c, ibv_cq* cq, std::chrono::milliseconds span) {
+  c.needs_data();
+  return poll_until(c, cq, Clock::now() + span);
+}
+
 std::vector<ibv_wc> next(Case& c, ibv_cq* cq, std::size_t count) {
   std::vector<ibv_wc> found;
   while (found.size() < count) {

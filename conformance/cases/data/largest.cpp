@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,17 +19,6 @@ Object<ibv_mr> region_of(End& end, const RepeatedMemory& memory, std::size_t len
   return end.way->mr(
       end.pd.raw(),
       {.address = memory.data(), .length = length, .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE});
-}
-
-/// A completion within a few seconds.
-std::optional<ibv_wc> within(Case& c, ibv_cq* cq, std::chrono::milliseconds span) {
-  const auto end = std::chrono::steady_clock::now() + span;
-  do {
-    ibv_wc wc{};
-    if (c.way().poll(cq, 1, &wc) == 1) return wc;
-    usleep(200);
-  } while (std::chrono::steady_clock::now() < end);
-  return std::nullopt;
 }
 
 /// Memory permitting: a message of 8 MiB is carried and compared; one of all max_msg_sz bytes, where that is more, must
@@ -68,14 +56,14 @@ void max_msg_carried(Case& c) {
                                            .rkey = into->rkey}),
                    "ibv_post_send of " + what));
     if (length > kPeriod) {
-      const auto wc = within(c, loop.a().send_cq.raw(), std::chrono::seconds(3));
+      const auto wc = next_within(c, loop.a().send_cq.raw(), std::chrono::seconds(3));
       if (!wc) {
         c.note(what + " was still being carried after 3 s");
         return;
       }
       c.need(c.completed(wc, IBV_WC_SUCCESS, what));
     } else {
-      c.need(c.completed(within(c, loop.a().send_cq.raw(), std::chrono::seconds(30)), IBV_WC_SUCCESS, what));
+      c.need(c.completed(next_within(c, loop.a().send_cq.raw(), std::chrono::seconds(30)), IBV_WC_SUCCESS, what));
     }
     // What is written has come when a send behind it is received, on iWARP too.
     c.need(c.accepted(loop.receive(loop.b(), 1, 0, 8), "ibv_post_recv"));
