@@ -51,8 +51,12 @@ bool check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPo
   };
   if (!op.amount.cap) {
     if (op.kind != FieldOp::Kind::max || op.amount.literal >= least) return false;
-    says(least > 1 ? fmt::format("leaves nothing; {} is the least there is", least)
-                   : std::string{"leaves nothing; what a device lacks is said as 'feature: {...: absent}'"});
+    const Object on = info(op.field).object;
+    const std::string_view instead = least > 1 ? "; 256 is the least there is"
+                                     : on == Object::qp || on == Object::srq
+                                         ? "; what a device lacks is said as 'feature: {...: absent}'"
+                                         : "";
+    says(fmt::format("leaves nothing{}", instead));
     return true;
   }
   bool matched = false;
@@ -111,7 +115,8 @@ public:
     if (!domain.known) return {};
     if (least.rule && domain.min > domain.max && !beyond)
       return {least.rule, fmt::format("at least {}, and at most {} may be", least.value, domain.max)};
-    if (field == Field::path_mtu_bytes && (least.rule || most.rule) && !any_mtu(domain))
+    // A bound below the least MTU has its finding by itself.
+    if (field == Field::path_mtu_bytes && domain.min <= domain.max && (least.rule || most.rule) && !any_mtu(domain))
       return {most.rule ? most.rule : least.rule, fmt::format("no MTU is from {} to {}", domain.min, domain.max)};
     const Rule* reserves = tightest(field, FieldOp::Kind::reserve).rule;
     if (reserves && domain.max > 0 && domain.reserve >= domain.max)
