@@ -74,7 +74,7 @@ const Case kCases[] = {
     {"TotalOfOne", "on: device, limit: {total_wr: {max: 1}}", "has the least rc queue pair refused on"},
     {"TotalOfSome", "on: device, limit: {total_wr: {max: 4000}}", ""},
     {"RegionsOfNone", "on: mr, limit: {mr_length: {max: 0}}", "mr_length of at most 0 leaves nothing"},
-    {"RegionsOfAPage", "on: mr, limit: {mr_length: {min: 4096}}", ""},
+    {"RegionsOfSome", "on: mr, limit: {mr_length: {min: 100}}", ""},
     {"MessagesOfNone", "on: data, limit: {message_bytes: {max: 0}}", "message_bytes of at most 0 leaves nothing"},
     {"MtuOfNone", "on: qp, limit: {path_mtu_bytes: {max: 100}}",
      "path_mtu_bytes of at most 100 leaves nothing; 256 is the least there is"},
