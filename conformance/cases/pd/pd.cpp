@@ -77,6 +77,7 @@ void busy_with_srq(Case& c) {
   const Object<ibv_srq> srq =
       c.made(c.way().srq(pd.raw(), {.max_wr = 4, .max_sge = 1, .srq_limit = 0}), "ibv_create_srq");
   c.need(busy(c, pd.raw(), "a shared receive queue"));
+  if (c.qp_types().empty()) return;
   LoopShape shape{.type = verbena::QpType::rc};
   shape.b.pd = pd.raw();
   shape.b.srq = srq.raw();
@@ -90,6 +91,7 @@ void busy_with_srq(Case& c) {
 }
 
 void busy_with_ah(Case& c) {
+  c.needs_queue_pairs();  // whose path is the address
   const verbena::QpType type = c.native(verbena::Feature::ud) ? verbena::QpType::ud : verbena::QpType::rc;
   // By plain verbs in both columns: where the domain goes all the same, nobody may free it again.
   const std::unique_ptr<Way> raw = raw_way(c.device(), c.ground().verbs);
