@@ -11,7 +11,6 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::Field;
 using testing::IsEmpty;
 using testing::Pair;
 
@@ -31,11 +30,13 @@ const SwitchedFault& only(const Model& model) {
 }
 
 auto number(std::string_view name, std::uint64_t value) {
-  return AllOf(Field(&SwitchedFault::Parameter::name, name), Field(&SwitchedFault::Parameter::number, value));
+  return AllOf(testing::Field(&SwitchedFault::Parameter::name, name),
+               testing::Field(&SwitchedFault::Parameter::number, value));
 }
 
 auto word(std::string_view name, std::string_view value) {
-  return AllOf(Field(&SwitchedFault::Parameter::name, name), Field(&SwitchedFault::Parameter::word, value));
+  return AllOf(testing::Field(&SwitchedFault::Parameter::name, name),
+               testing::Field(&SwitchedFault::Parameter::word, value));
 }
 
 TEST(ModelFaults, ANameAloneHasEveryParameterAtItsFallback) {
