@@ -68,7 +68,8 @@ CmLink::CmLink(Case& c, Loop& loop, End& dials, End& listens) : case_(c), dials_
   // Loop::connect in both columns.
   for (End* end : {&loop.a(), &loop.b()}) {
     verbena::Qp* qp = end->way->object(end->qp.raw());
-    c.need(c.holds(qp != nullptr, Seen::refused, "the queue pair could not be adopted"));
+    c.holds(qp != nullptr, Seen::refused, "the queue pair could not be adopted");
+    if (qp == nullptr) throw Stop{Stop::Why::broken, {}, {}};
     verbena::ConnectWish wish;
     wish.access = loop.shape().access | loop.shape().terms.access;
     const auto facts = qp->facts(wish);
