@@ -51,6 +51,13 @@ verbena::Transport transport(const verbena::Device& device, std::uint8_t number)
   return port == nullptr ? verbena::Transport::unknown : port->transport;
 }
 
+/// Both are known, and differ: where one is not, the cases of two ends are tried.
+bool unlike_transports(const Ground& ground) {
+  const verbena::Transport one = transport(*ground.device, ground.port);
+  const verbena::Transport other = transport(*ground.other, ground.other_port);
+  return one != other && one != verbena::Transport::unknown && other != verbena::Transport::unknown;
+}
+
 }  // namespace
 
 Environment environment_here(const Ground& ground, Substrate substrate, bool shared) {
@@ -83,7 +90,7 @@ Environment environment_here(const Ground& ground, Substrate substrate, bool sha
   here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";
   if (!ground.other || !unlike(ground))
     here.elsewhere["unlike_devices"] = "runs with a second device that is unlike (--other)";
-  if (!ground.other || transport(*ground.device, ground.port) == transport(*ground.other, ground.other_port)) {
+  if (!ground.other || !unlike_transports(ground)) {
     here.elsewhere["unlike_transports"] = "runs with a second device of another transport (--other)";
   } else {
     here.elsewhere["two_ends"] = "these two devices cannot be connected: their transports differ";
