@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "report/run.hpp"
@@ -94,14 +95,18 @@ public:
   // Findings. Each of these returns whether it held, and says in `what` which call or state is meant.
   /// A call that must succeed; `error` is a positive errno or 0.
   bool accepted(int error, std::string_view what);
+  /// One that was refused ends the case, as absent by the contract, where that grants none of its kind.
   template <class T>
   bool accepted(const Object<T>& object, std::string_view what) {
+    if (!object) needs_any(object);
     return accepted(object ? 0 : object.error(), what);
   }
   /// A call that must fail; with one of `errnos` where any are named.
   bool refused(int error, std::string_view what, std::initializer_list<int> errnos = {});
+  /// A refusal shows nothing, and ends the case in the same way, where none of that kind is made.
   template <class T>
   bool refused(const Object<T>& object, std::string_view what, std::initializer_list<int> errnos = {}) {
+    if (!object) needs_any(object);
     return refused(object ? 0 : object.error(), what, errnos);
   }
   /// A value that was read back.
@@ -145,6 +150,15 @@ public:
   const std::vector<std::string>& covers() const noexcept { return covers_; }
 
 private:
+  template <class T>
+  void needs_any(const Object<T>& /*refused*/) const {
+    if constexpr (std::is_same_v<T, ibv_cq>) needs_grant(verbena::Field::max_cq, 1);
+    if constexpr (std::is_same_v<T, ibv_qp>) needs_grant(verbena::Field::max_qp, 1);
+    if constexpr (std::is_same_v<T, ibv_srq>) needs_grant(verbena::Field::max_srq, 1);
+    if constexpr (std::is_same_v<T, ibv_mr>) needs_grant(verbena::Field::max_mr, 1);
+    if constexpr (std::is_same_v<T, ibv_mw>) needs_grant(verbena::Field::max_mw, 1);
+    if constexpr (std::is_same_v<T, ibv_ah>) needs_grant(verbena::Field::max_ah, 1);
+  }
   void value(std::string_view what, const std::string& is, const std::string& must);
   template <class T>
   static std::string text_of(const T& value) {

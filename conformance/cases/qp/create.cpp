@@ -61,7 +61,8 @@ void caps_at_least_asked(Case& c) {
 void caps_queried(Case& c) {
   const Stand stand(c);
   for (const QpType type : c.qp_types()) {
-    for (const ibv_qp_cap& asked : {kLeast, ibv_qp_cap{20, 30, 2, 2, 16}}) {
+    for (const ibv_qp_cap& wish : {kLeast, ibv_qp_cap{20, 30, 2, 2, 16}}) {
+      const ibv_qp_cap asked = within(c, type, wish);
       ibv_qp_cap returned{};
       const Object<ibv_qp> qp =
           c.made(c.way().qp(stand.pd.raw(), stand.shape(type, asked), &returned), "ibv_create_qp");
