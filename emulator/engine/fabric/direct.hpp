@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <cstdint>
+
+#include "engine/fabric/address_book.hpp"
+#include "engine/transport/adapter.hpp"
+#include "engine/transport/surroundings.hpp"
+
+namespace verbena::engine::fabric {
+
+/// NICs of one process that hand trains to each other as they are: nothing is encoded, nothing is lost, and each train
+/// has arrived, and been answered, when send() returns. One thread at a time, over all of them.
+class Direct {
+public:
+  /// One NIC's end.
+  class Port final : public transport::Outlet {
+  public:
+    explicit Port(Direct& fabric) noexcept : fabric_(fabric) {}
+    ~Port() override { fabric_.book_.remove(*this); }
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+
+    /// What comes for these addresses is the adapter's from now on.
+    void connect(transport::Adapter& adapter) noexcept { adapter_ = &adapter; }
+    void listen(const wire::Gid& gid) { fabric_.book_.add(gid, *this); }
+    void forget(const wire::Gid& gid) noexcept { fabric_.book_.remove(gid, *this); }
+
+    bool send(const transport::Train& train) noexcept override;
+    /// The packets of a message are numbered, and otherwise go together.
+    std::uint32_t most_packets() const noexcept override { return kMost; }
+    std::uint32_t window() const noexcept override { return kMost; }
+
+  private:
+    Direct& fabric_;
+    transport::Adapter* adapter_ = nullptr;
+  };
+
+  /// Trains to nobody's address.
+  std::uint64_t lost() const noexcept { return lost_; }
+
+private:
+  static constexpr std::uint32_t kMost = 1U << 22;  // half of the PSNs that can be told from each other
+
+  AddressBook<Port> book_;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace verbena::engine::fabric

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "engine/transport/adapter.hpp"
+
+#include <algorithm>
+
+namespace verbena::engine::transport {
+
+namespace {
+
+constexpr std::uint32_t kNumberMask = 0xffff;
+constexpr std::uint32_t kMulticast = 0xffffff;  // the QPN that datagrams to a group have
+constexpr unsigned kFullMember = 0x8000;
+
+bool same_transport(ibv_qp_type type, wire::Transport transport) noexcept {
+  switch (transport) {
+    case wire::Transport::rc:
+      return type == IBV_QPT_RC;
+    case wire::Transport::uc:
+      return type == IBV_QPT_UC;
+    case wire::Transport::ud:
+      return type == IBV_QPT_UD;
+    case wire::Transport::cnp:
+      break;
+  }
+  return false;
+}
+
+bool receives(ibv_qp_state state) noexcept {
+  return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
+}
+
+/// Two partitions match where their numbers do and one of the two is a full member's.
+bool partitions_match(std::uint16_t one, std::uint16_t other) noexcept {
+  return ((one ^ other) & ~kFullMember & 0xffffU) == 0 && ((one | other) & kFullMember) != 0;
+}
+
+}  // namespace
+
+void Adapter::add(QueuePair& qp) {
+  const std::uint32_t index = qp.number & kNumberMask;
+  if (index >= by_number_.size()) by_number_.resize(index + 1);
+  by_number_[index] = &qp;
+}
+
+void Adapter::remove(QueuePair& qp) noexcept {
+  by_number_[qp.number & kNumberMask] = nullptr;
+  deadlines_.clear(qp);
+  std::erase(refused_, &qp);
+  std::erase_if(groups_, [&qp](const auto& entry) { return entry.second == &qp; });
+  if (qp.send_cq != nullptr) qp.send_cq->forget(qp.send_queue);
+}
+
+QueuePair* Adapter::find(std::uint32_t number) const noexcept {
+  const std::uint32_t index = number & kNumberMask;
+  if (index >= by_number_.size()) return nullptr;
+  QueuePair* const qp = by_number_[index];
+  return qp != nullptr && qp->number == number ? qp : nullptr;
+}
+
+bool Adapter::attach(QueuePair& qp, const wire::Gid& group) {
+  const auto [from, to] = groups_.equal_range(group);
+  if (std::any_of(from, to, [&qp](const auto& entry) { return entry.second == &qp; })) return false;
+  groups_.emplace(group, &qp);
+  return true;
+}
+
+bool Adapter::detach(QueuePair& qp, const wire::Gid& group) noexcept {
+  const auto [from, to] = groups_.equal_range(group);
+  const auto found = std::find_if(from, to, [&qp](const auto& entry) { return entry.second == &qp; });
+  if (found == to) return false;
+  groups_.erase(found);
+  return true;
+}
+
+void Adapter::receive(const Train& train) {
+  const wire::OpcodeInfo& info = train.info();
+  if (train.head.bth.dest_qp == kMulticast) {
+    const auto [from, to] = groups_.equal_range(train.head.ip.destination);
+    if (from == to) ++dropped_.no_queue_pair;
+    for (auto entry = from; entry != to; ++entry) {
+      if (receives(entry->second->state)) datagram(*entry->second, train);
+    }
+    return;
+  }
+  QueuePair* const qp = find(train.head.bth.dest_qp);
+  if (qp == nullptr || !same_transport(qp->type, info.transport)) {
+    ++dropped_.no_queue_pair;
+    return;
+  }
+  if (!partitions_match(train.head.bth.pkey, qp->pkey)) {
+    ++dropped_.pkey;
+    return;
+  }
+  if (!info.request) return answered(*qp, train);
+  if (!receives(qp->state)) {
+    ++dropped_.no_queue_pair;
+    return;
+  }
+  if (qp->state == IBV_QPS_RTR && !qp->responder.established) {
+    qp->responder.established = true;
+    notices_.on_queue_pair(*qp, IBV_EVENT_COMM_EST);
+  }
+  if (qp->type == IBV_QPT_UD) return datagram(*qp, train);
+  requested(*qp, train);
+}
+
+void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
+  const ibv_qp_state before = qp.state;
+  if (state == IBV_QPS_RESET) {
+    deadlines_.clear(qp);
+    std::erase(refused_, &qp);
+    if (qp.send_cq != nullptr) qp.send_cq->forget(qp.send_queue);
+    queues::SendQueue& sends = qp.send_queue;
+    sends.works.clear();
+    sends.completed = sends.next = sends.works.end();
+    qp.receive_queue.works.clear();
+    qp.requester = {};
+    qp.requester.place = sends.works.end();
+    qp.responder = {};
+    qp.draining = false;
+  }
+  qp.state = state;
+  switch (state) {
+    case IBV_QPS_RTR:
+      qp.responder.expected = wire::Psn(qp.attr.rq_psn);
+      break;
+    case IBV_QPS_RTS:
+      if (before == IBV_QPS_RTR) {
+        qp.requester.psn = qp.requester.acknowledged = wire::Psn(qp.attr.sq_psn);
+        qp.requester.retries_left = qp.attr.retry_cnt;
+        qp.requester.rnr_left = qp.attr.rnr_retry;
+      }
+      qp.draining = false;
+      progress(qp);
+      break;
+    case IBV_QPS_SQD:
+      qp.draining = before == IBV_QPS_RTS;
+      drained(qp);
+      break;
+    case IBV_QPS_ERR:
+      deadlines_.clear(qp);
+      if (before != IBV_QPS_ERR && qp.shared != nullptr) notices_.on_queue_pair(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+      flush(qp);
+      break;
+    default:
+      break;
+  }
+}
+
+void Adapter::receives_posted(QueuePair& qp) {
+  if (qp.state == IBV_QPS_ERR) flush(qp);
+}
+
+std::optional<Time> Adapter::expire(Time now) {
+  while (QueuePair* const qp = deadlines_.take(now)) {
+    if (qp->requester.resting) {
+      qp->requester.resting = false;
+    } else {
+      lost(*qp, true);
+    }
+    progress(*qp);
+  }
+  return deadlines_.next();
+}
+
+void Adapter::retry_refused() {
+  std::vector<QueuePair*> again;
+  again.swap(refused_);
+  for (QueuePair* const qp : again) progress(*qp);
+}
+
+bool Adapter::fetch(QueuePair& qp, std::uint64_t* wr_id) {
+  queues::ReceiveQueue& queue = qp.shared != nullptr ? qp.shared->queue : qp.receive_queue;
+  if (queue.works.empty()) return false;
+  const std::uint64_t place = queue.works.begin();
+  const queues::ReceiveWork& work = queue.works[place];
+  const auto sges = queue.sges_of(place).first(work.sges);
+  *wr_id = work.wr_id;
+  qp.responder.sges.assign(sges.begin(), sges.end());
+  queue.works.free_before(place + 1);
+  if (qp.shared != nullptr && qp.shared->limit > 0 && queue.works.size() < qp.shared->limit) {
+    qp.shared->limit = 0;
+    notices_.on_shared_receive_queue(*qp.shared, IBV_EVENT_SRQ_LIMIT_REACHED);
+  }
+  return true;
+}
+
+void Adapter::fail(QueuePair& qp) {
+  if (qp.state == IBV_QPS_ERR) return;
+  enter(qp, IBV_QPS_ERR);
+}
+
+void Adapter::flush(QueuePair& qp) {
+  queues::SendQueue& sends = qp.send_queue;
+  while (!sends.idle()) {
+    sends.next = std::max(sends.next, sends.completed + 1);
+    complete_send(qp, sends.completed, IBV_WC_WR_FLUSH_ERR);
+  }
+  qp.requester.place = sends.next = sends.works.end();
+  qp.requester.packet = 0;
+  qp.requester.reads = 0;
+  qp.requester.resting = false;
+  if (qp.state != IBV_QPS_ERR) return;  // SQE: receives go on
+  qp.responder.message.reset();
+  if (qp.responder.has_receive) complete_receive(qp, IBV_WC_WR_FLUSH_ERR, nullptr, 0);
+  while (qp.shared == nullptr && fetch(qp, &qp.responder.wr_id)) {
+    complete_receive(qp, IBV_WC_WR_FLUSH_ERR, nullptr, 0);
+  }
+}
+
+void Adapter::push(queues::CompletionQueue& cq, queues::Completion& completion, bool solicited) {
+  if (cq.failed) return;
+  if (cq.stamped) completion.at = static_cast<std::uint64_t>(clock_.now().count());
+  switch (cq.add(completion, solicited)) {
+    case queues::CompletionQueue::Added::quietly:
+      return;
+    case queues::CompletionQueue::Added::event:
+      notices_.completion(cq);
+      return;
+    case queues::CompletionQueue::Added::overflow:
+      break;
+  }
+  if (cq.ignores_overrun) return;
+  cq.failed = true;
+  notices_.on_completion_queue(cq);
+  for (QueuePair* const qp : by_number_) {
+    if (qp != nullptr && (qp->send_cq == &cq || qp->receive_cq == &cq) && qp->state != IBV_QPS_RESET) fail(*qp);
+  }
+}
+
+void Adapter::drained(QueuePair& qp) {
+  if (!qp.draining || qp.state != IBV_QPS_SQD || qp.send_queue.completed != qp.send_queue.next) return;
+  qp.draining = false;
+  if (qp.attr.en_sqd_async_notify != 0) notices_.on_queue_pair(qp, IBV_EVENT_SQ_DRAINED);
+}
+
+}  // namespace verbena::engine::transport

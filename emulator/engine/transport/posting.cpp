@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "engine/transport/posting.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/transport/work_opcode.hpp"
+#include "engine/wire/bytes.hpp"
+
+namespace verbena::engine::transport {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+constexpr std::uint32_t kAtomicBytes = 8;
+
+bool allowed(ibv_qp_type type, ibv_wr_opcode opcode) noexcept {
+  const bool send = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
+  switch (type) {
+    case IBV_QPT_RC:
+      return send || writes(opcode) || wants_answer(opcode) || local(opcode) || opcode == IBV_WR_SEND_WITH_INV;
+    case IBV_QPT_UC:
+      return send || writes(opcode) || local(opcode);
+    case IBV_QPT_UD:
+      return send;
+    default:
+      return false;
+  }
+}
+
+bool can_be_inline(ibv_wr_opcode opcode) noexcept {
+  return !wants_answer(opcode) || opcode == IBV_WR_ATOMIC_WRITE;
+}
+
+}  // namespace
+
+PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address* to) {
+  if (qp.state == IBV_QPS_RESET || qp.state == IBV_QPS_INIT || qp.state == IBV_QPS_RTR) return PostFault::state;
+  if (!allowed(qp.type, wr.opcode)) return PostFault::opcode;
+  queues::SendQueue& sends = qp.send_queue;
+  if (sends.works.full()) return PostFault::full;
+  const bool carries = !local(wr.opcode);
+  const auto sges = carries ? static_cast<std::uint32_t>(wr.num_sge) : 0;
+  if (sges > sends.most_sges()) return PostFault::sges;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t index = 0; index < sges; ++index) bytes += wr.sg_list[index].length;
+  if (bytes > kMostBytes) return PostFault::bytes;
+  const bool is_inline = carries && (wr.send_flags & IBV_SEND_INLINE) != 0;
+  if (is_inline && (bytes > sends.inline_bytes() || !can_be_inline(wr.opcode))) return PostFault::inline_bytes;
+  const bool atomic = wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+  if (atomic && bytes != kAtomicBytes) return PostFault::bytes;
+
+  const std::uint64_t place = sends.works.end();
+  queues::SendWork& work = sends.works.grow();
+  work = {};
+  work.wr_id = wr.wr_id;
+  work.opcode = wr.opcode;
+  work.flags = wr.send_flags;
+  work.signalled = qp.signal_all || (wr.send_flags & IBV_SEND_SIGNALED) != 0;
+  work.bytes = static_cast<std::uint32_t>(bytes);
+  work.sges = static_cast<std::uint16_t>(sges);
+  work.is_inline = is_inline;
+  if (wr.opcode == IBV_WR_SEND_WITH_INV || wr.opcode == IBV_WR_LOCAL_INV) {
+    work.invalidate = wr.invalidate_rkey;
+  } else {
+    work.immediate = wire::network_order(wr.imm_data);
+  }
+  if (qp.type == IBV_QPT_UD) {
+    if (to != nullptr) sends.address_of(place) = *to;
+    work.remote_qp = wr.wr.ud.remote_qpn;
+    work.remote_qkey = wr.wr.ud.remote_qkey;
+  } else if (wr.opcode == IBV_WR_BIND_MW) {
+    work.bind = wr.bind_mw.bind_info;
+    work.window = wr.bind_mw.mw->rkey;
+    work.rkey = wr.bind_mw.rkey;
+  } else if (atomic) {
+    work.remote_address = wr.wr.atomic.remote_addr;
+    work.rkey = wr.wr.atomic.rkey;
+    work.compare_or_add = wr.wr.atomic.compare_add;
+    work.swap = wr.wr.atomic.swap;
+  } else if (carries) {
+    work.remote_address = wr.wr.rdma.remote_addr;
+    work.rkey = wr.wr.rdma.rkey;
+  }
+  if (is_inline) {
+    std::byte* into = sends.inline_of(place);
+    for (std::uint32_t index = 0; index < sges; ++index) {
+      const ibv_sge& sge = wr.sg_list[index];
+      if (sge.length == 0) continue;
+      std::memcpy(into, reinterpret_cast<const void*>(sge.addr), sge.length);
+      into += sge.length;
+    }
+  } else {
+    std::copy_n(wr.sg_list, sges, sends.sges_of(place).begin());
+  }
+  return PostFault::none;
+}
+
+PostFault post_receive(queues::ReceiveQueue& queue, const ibv_recv_wr& wr) {
+  const auto sges = static_cast<std::uint32_t>(wr.num_sge);
+  if (sges > queue.most_sges()) return PostFault::sges;
+  if (queue.works.full()) return PostFault::full;
+  const std::uint64_t place = queue.works.end();
+  queues::ReceiveWork& work = queue.works.grow();
+  work.wr_id = wr.wr_id;
+  work.sges = static_cast<std::uint16_t>(sges);
+  std::copy_n(wr.sg_list, sges, queue.sges_of(place).begin());
+  return PostFault::none;
+}
+
+}  // namespace verbena::engine::transport

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What goes out: works in the order in which they were posted, a READ or an atomic only while the other end has room to
+// remember it, and all of it again from where something was lost. Source: linux drivers/infiniband/sw/rxe/rxe_req.c.
+#include <algorithm>
+
+#include "engine/memory/access.hpp"
+#include "engine/memory/window.hpp"
+#include "engine/transport/adapter.hpp"
+#include "engine/transport/work_opcode.hpp"
+#include "engine/wire/mtu.hpp"
+#include "engine/wire/timers.hpp"
+
+namespace verbena::engine::transport {
+
+namespace {
+
+/// Packets between two that ask for an acknowledgement, within a long message.
+constexpr std::uint32_t kAskEvery = 16;
+
+std::uint32_t packets_for(const queues::SendWork& work, std::uint32_t mtu) noexcept {
+  if (local(work.opcode)) return 0;
+  const bool one = wants_answer(work.opcode) && work.opcode != IBV_WR_RDMA_READ;
+  return one ? 1 : wire::packets_of(work.bytes, mtu);
+}
+
+}  // namespace
+
+void Adapter::progress(QueuePair& qp) {
+  if (qp.state == IBV_QPS_ERR || qp.state == IBV_QPS_SQE) return flush(qp);
+  Requester& requester = qp.requester;
+  if (requester.sending) return;  // by the loop below, which goes on when this returns
+  requester.sending = true;
+  while (send_next(qp)) {
+  }
+  requester.sending = false;
+  watch(qp);
+}
+
+/// False where nothing can be sent now.
+bool Adapter::send_next(QueuePair& qp) {
+  if (qp.state != IBV_QPS_RTS && qp.state != IBV_QPS_SQD) return false;
+  Requester& requester = qp.requester;
+  queues::SendQueue& sends = qp.send_queue;
+  if (requester.resting || requester.place == sends.works.end()) return false;
+  queues::SendWork& work = sends.works[requester.place];
+  if (requester.place == sends.next && (qp.state == IBV_QPS_SQD || !begin(qp, work))) return false;
+  if (work.done) {
+    ++requester.place;
+    requester.packet = 0;
+    return true;
+  }
+  if (local(work.opcode)) {
+    do_local(qp, work);
+    return work.done;
+  }
+  return qp.type == IBV_QPT_UD ? send_datagram(qp, work) : send_packets(qp, work);
+}
+
+/// Numbers its packets; false where it must wait for others.
+bool Adapter::begin(QueuePair& qp, queues::SendWork& work) {
+  Requester& requester = qp.requester;
+  if ((work.flags & IBV_SEND_FENCE) != 0 && requester.reads > 0) return false;
+  if (wants_answer(work.opcode)) {
+    if (requester.reads >= qp.attr.max_rd_atomic) return false;
+    ++requester.reads;
+  }
+  work.done = false;
+  work.received = 0;
+  work.first = requester.psn;
+  work.packets = qp.type == IBV_QPT_UD ? 1 : packets_for(work, qp.mtu());
+  requester.psn = requester.psn + work.packets;
+  ++qp.send_queue.next;
+  return true;
+}
+
+void Adapter::do_local(QueuePair& qp, queues::SendWork& work) {
+  bool well = false;
+  if (work.opcode == IBV_WR_LOCAL_INV) {
+    well = memory::invalidate(keys_, work.invalidate, qp.domain, qp.number);
+  } else {
+    const memory::Bind asked{.window = work.window,
+                             .rkey = work.rkey,
+                             .lkey = work.bind.mr != nullptr ? work.bind.mr->lkey : 0,
+                             .address = work.bind.addr,
+                             .length = work.bind.length,
+                             .access = work.bind.mw_access_flags,
+                             .queue_pair = qp.number,
+                             .domain = qp.domain};
+    well = memory::bind(keys_, asked) == memory::BindFault::none;
+  }
+  if (well) {
+    work.done = true;
+    retire(qp);
+  } else if (qp.requester.place == qp.send_queue.completed) {
+    complete_send(qp, qp.requester.place, work.opcode == IBV_WR_BIND_MW ? IBV_WC_MW_BIND_ERR : IBV_WC_LOC_QP_OP_ERR);
+    fail(qp);
+  }  // else those before it complete first, and it is tried again
+}
+
+/// Finds its payload, in qp.gathered.
+ibv_wc_status Adapter::gather(QueuePair& qp, queues::SendWork& work, std::uint64_t place) {
+  qp.gathered.clear();
+  if (work.is_inline) {
+    qp.gathered.push_back({qp.send_queue.inline_of(place), work.bytes});
+    return IBV_WC_SUCCESS;
+  }
+  for (const ibv_sge& sge : qp.send_queue.sges_of(place).first(work.sges)) {
+    const memory::Place at = memory::local(keys_, sge, qp.domain, false);
+    if (!at) return IBV_WC_LOC_PROT_ERR;
+    if (sge.length > 0) qp.gathered.push_back({*at, sge.length});
+  }
+  return IBV_WC_SUCCESS;
+}
+
+bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
+  Requester& requester = qp.requester;
+  const std::uint64_t place = requester.place;
+  const std::uint32_t index = requester.packet;
+  const bool answer = wants_answer(work.opcode);
+  const std::uint32_t mtu = qp.mtu();
+
+  std::uint32_t room = outlet_.most_packets();
+  if (qp.type == IBV_QPT_RC) {
+    const auto sent = static_cast<std::uint32_t>(wire::distance(requester.acknowledged, work.first + index));
+    if (sent >= outlet_.window()) return false;
+    room = std::min(room, outlet_.window() - sent);
+  }
+  const std::uint32_t packets = answer ? 1 : std::min(room, work.packets - index);
+  const bool ends = answer || index + packets == work.packets;
+
+  Train train;
+  train.mtu = mtu;
+  train.packets = packets;
+  train.head.ip = qp.route.ip;
+  train.head.udp = qp.route.udp;
+  wire::Bth& bth = train.head.bth;
+  const bool begins = answer || index == 0;
+  bth.opcode = packet_opcode(work.opcode, qp.type, begins, ends && packets == 1);
+  train.last_opcode = packet_opcode(work.opcode, qp.type, begins && packets == 1, ends);
+  bth.pkey = qp.pkey;
+  bth.dest_qp = qp.attr.dest_qp_num;
+  bth.psn = work.first + index;
+  bth.solicited = ends && (work.flags & IBV_SEND_SOLICITED) != 0;
+  bth.ack_request = qp.type == IBV_QPT_RC && (ends || packets == room || (index + packets) % kAskEvery == 0);
+
+  const std::uint64_t offset = std::uint64_t{index} * mtu;
+  train.head.reth = {work.remote_address, work.rkey, work.bytes};
+  train.head.immediate.data = work.immediate;
+  train.head.invalidate.rkey = work.invalidate;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  if (!answer) {
+    status = gather(qp, work, place);
+    train.bytes = ends ? work.bytes - offset : std::uint64_t{packets} * mtu;
+  } else if (work.opcode == IBV_WR_RDMA_READ) {
+    train.head.reth = {work.remote_address + offset, work.rkey, static_cast<std::uint32_t>(work.bytes - offset)};
+  } else if (work.opcode == IBV_WR_ATOMIC_WRITE) {
+    status = gather(qp, work, place);
+    train.bytes = work.bytes;
+  } else if (work.opcode == kWorkFlush) {
+    train.head.feth = {static_cast<std::uint8_t>(work.compare_or_add), static_cast<std::uint8_t>(work.swap)};
+  } else {
+    const bool swaps = work.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    train.head.atomic = {work.remote_address, work.rkey, swaps ? work.swap : work.compare_or_add,
+                         swaps ? work.compare_or_add : 0};
+  }
+  if (status != IBV_WC_SUCCESS) {
+    // In order: those before it complete first, and this is looked at again.
+    if (place != qp.send_queue.completed) return false;
+    complete_send(qp, place, status);
+    fail(qp);
+    return false;
+  }
+  if (train.bytes == work.bytes) {
+    train.payload = qp.gathered;
+  } else if (train.bytes > 0) {
+    qp.sliced.resize(qp.gathered.size());
+    train.payload = memory::slice(qp.gathered, offset, train.bytes, qp.sliced);
+  }
+  if (train.bytes == 0) train.payload = {};
+
+  // Answers may come before send() returns, and may send it all again: what was sent is noted before.
+  const bool whole = answer || index + packets == work.packets;
+  requester.packet = whole ? 0 : index + packets;
+  if (whole) ++requester.place;
+  if (!outlet_.send(train)) {
+    requester.place = place;
+    requester.packet = index;
+    if (std::find(refused_.begin(), refused_.end(), &qp) == refused_.end()) refused_.push_back(&qp);
+    return false;
+  }
+  if (whole && qp.type == IBV_QPT_UC) {
+    work.done = true;
+    retire(qp);
+  }
+  return true;
+}
+
+bool Adapter::send_datagram(QueuePair& qp, queues::SendWork& work) {
+  Requester& requester = qp.requester;
+  const std::uint64_t place = requester.place;
+  if (gather(qp, work, place) != IBV_WC_SUCCESS) {
+    complete_send(qp, place, IBV_WC_LOC_PROT_ERR);
+    fail(qp);
+    return false;
+  }
+  const queues::Address& to = qp.send_queue.address_of(place);
+  Train train;
+  train.mtu = wire::kLargestMtu;
+  train.bytes = work.bytes;
+  train.payload = work.bytes == 0 ? memory::Pieces{} : qp.gathered;
+  train.head.ip = to.ip;
+  train.head.udp = to.udp;
+  train.head.bth = {.opcode = packet_opcode(work.opcode, qp.type, true, true),
+                    .solicited = (work.flags & IBV_SEND_SOLICITED) != 0,
+                    .pkey = qp.pkey,
+                    .dest_qp = work.remote_qp,
+                    .psn = work.first};
+  train.last_opcode = train.head.bth.opcode;
+  // A key with the highest bit set stands for the queue pair's own.
+  constexpr std::uint32_t kOwn = 0x80000000;
+  train.head.deth = {(work.remote_qkey & kOwn) != 0 ? qp.attr.qkey : work.remote_qkey, qp.number};
+  train.head.immediate.data = work.immediate;
+  ++requester.place;
+  if (!outlet_.send(train)) {
+    requester.place = place;
+    if (std::find(refused_.begin(), refused_.end(), &qp) == refused_.end()) refused_.push_back(&qp);
+    return false;
+  }
+  work.done = true;
+  retire(qp);
+  return true;
+}
+
+/// What may not have arrived is sent again.
+void Adapter::rewind(QueuePair& qp) noexcept {
+  queues::SendQueue& sends = qp.send_queue;
+  Requester& requester = qp.requester;
+  requester.place = sends.completed;
+  while (requester.place != sends.next && sends.works[requester.place].done) ++requester.place;
+  requester.packet = 0;
+  if (requester.place == sends.next) return;
+  const queues::SendWork& work = sends.works[requester.place];
+  if (work.packets == 0) return;
+  const std::int32_t come = wire::distance(work.first, requester.acknowledged);
+  requester.packet = wants_answer(work.opcode) ? work.received : static_cast<std::uint32_t>(std::max(come, 0));
+}
+
+/// The clock runs while an acknowledgement is due.
+void Adapter::watch(QueuePair& qp) {
+  if (qp.type != IBV_QPT_RC || qp.requester.resting) return;
+  const queues::SendQueue& sends = qp.send_queue;
+  const bool waits = sends.completed != sends.next && qp.requester.acknowledged != qp.requester.psn &&
+                     (qp.state == IBV_QPS_RTS || qp.state == IBV_QPS_SQD);
+  if (!waits || qp.attr.timeout == 0) {
+    deadlines_.clear(qp);
+  } else if (!qp.deadline) {
+    deadlines_.set(qp, clock_.now() + wire::ack_timeout(qp.attr.timeout));
+  }
+}
+
+}  // namespace verbena::engine::transport

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "engine/transport/train.hpp"
+
+namespace verbena::engine::transport {
+
+wire::Opcode middle_of(wire::Opcode of) noexcept {
+  const wire::OpcodeInfo& info = wire::info(of);
+  const bool uc = info.transport == wire::Transport::uc;
+  switch (info.operation) {
+    case wire::Operation::send:
+      if (info.transport == wire::Transport::ud) return of;
+      return uc ? wire::Opcode::uc_send_middle : wire::Opcode::rc_send_middle;
+    case wire::Operation::write:
+      return uc ? wire::Opcode::uc_rdma_write_middle : wire::Opcode::rc_rdma_write_middle;
+    case wire::Operation::read:
+      return info.request ? of : wire::Opcode::rc_rdma_read_response_middle;
+    default:
+      return of;
+  }
+}
+
+wire::Packet packet(const Train& train, std::uint32_t index) noexcept {
+  wire::Packet packet = train.head;
+  packet.bth.psn = train.head.bth.psn + index;
+  const bool last = index + 1 == train.packets;
+  if (index > 0) packet.bth.opcode = last ? train.last_opcode : middle_of(train.head.bth.opcode);
+  if (!last) packet.bth.solicited = packet.bth.ack_request = false;
+  return packet;
+}
+
+}  // namespace verbena::engine::transport
