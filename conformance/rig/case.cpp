@@ -135,7 +135,9 @@ std::vector<verbena::QpType> Case::qp_types() const {
   for (const auto& [type, feature] :
        {std::pair(verbena::QpType::rc, verbena::Feature::rc), std::pair(verbena::QpType::uc, verbena::Feature::uc),
         std::pair(verbena::QpType::ud, verbena::Feature::ud)}) {
-    if (named.find(verbena::name(type)) != std::string::npos && native(feature)) types.push_back(type);
+    // One of which nothing is known is asked for, as any feature is.
+    const bool denied = contract_->feature(feature).support == verbena::Support::absent;
+    if (named.find(verbena::name(type)) != std::string::npos && !denied) types.push_back(type);
   }
   return types;
 }
@@ -261,6 +263,11 @@ void Case::needs_queue_pairs() const {
 void Case::needs_data() const {
   if (!ground_.carries_data)
     throw Stop{Stop::Why::elsewhere, "data", "no fault before the first completion, which a device shell never gives"};
+}
+
+void Case::needs_libibverbs() const {
+  if (!ground_.made_by_libibverbs)
+    throw Stop{Stop::Why::elsewhere, "libibverbs", "the context of an emulated NIC isn't libibverbs' own"};
 }
 
 void Case::need(bool held) const {

@@ -41,7 +41,8 @@ struct Ground {
   std::optional<Far> far;
   std::uint64_t seed = 1;
   bool alone = true;                              ///< nobody else uses the device: limits may be exhausted
-  bool carries_data = true;                       ///< false on a device shell: what is posted never completes
+  bool made_by_libibverbs = true;  ///< false on an emulated NIC: what only libibverbs exports fails there
+  bool carries_data = true;  ///< false on a device shell: what is posted never completes
   std::chrono::milliseconds completion_within{5000};  ///< how long a completion may take
 };
 
@@ -86,7 +87,7 @@ public:
   bool native(verbena::Feature feature) const;
   /// Native, or substituted in the column through Verbena.
   bool there(verbena::Feature feature) const;
-  /// Of those that the case names (all, when it names none), the queue pair types that the contract has.
+  /// Of those that the case names (all, when it names none), the queue pair types that the contract doesn't deny.
   std::vector<verbena::QpType> qp_types() const;
   /// The wish, brought into the field's domain.
   std::uint32_t within(verbena::Field field, std::uint32_t wish) const;
@@ -130,6 +131,8 @@ public:
   [[noreturn]] void absent(std::string text) const;
   /// Ends the case where nothing that is posted completes: what it has shown so far stays, the rest is for another run.
   void needs_data() const;
+  /// Ends the case where libibverbs itself, of which the table of verbs has no word, can't be asked of the context.
+  void needs_libibverbs() const;
   /// Ends the case, as absent by the contract, whose field or behaviour `word` says so.
   [[noreturn]] void denied(std::string word, std::string text) const;
   /// Ends the case, as absent by the contract, unless the contract grants so much of the field.

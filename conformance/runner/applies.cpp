@@ -40,7 +40,8 @@ std::optional<Settled> by_features(const ListedCase& listed, Side side, const Co
                                who_says(contract, state))};
   }
   const auto& types = listed.conditions.qp_types;
-  if (types.empty() || std::any_of(types.begin(), types.end(), [&](Feature type) { return contract.native(type); }))
+  if (types.empty() || std::any_of(types.begin(), types.end(),
+                                   [&](Feature type) { return contract.feature(type).support != Support::absent; }))
     return std::nullopt;
   std::string names;
   for (const Feature type : types) names += (names.empty() ? "" : ", ") + std::string(name(type));

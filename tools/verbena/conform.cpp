@@ -11,6 +11,7 @@
 #include "conform_list.hpp"
 #include "conform_peer.hpp"
 #include "conform_print.hpp"
+#include "emulated_nics.hpp"
 #include "exit_code.hpp"
 #include "number_options.hpp"
 #include "report/file.hpp"
@@ -100,9 +101,18 @@ int prove(const CaseList& list, const Opened& opened, const GroundOptions& groun
   return found ? kFinding : kOk;
 }
 
-int run_on(const ConformOptions& options, const CaseList& list, const std::string& device) {
+/// `nic`: the model of the emulated one that the device is; empty: it is this host's.
+int run_on(const ConformOptions& options, const CaseList& list, const std::string& device, const std::string& nic) {
   GroundOptions ground = options.ground;
   ground.device = device;
+  if (!nic.empty()) {
+    ground.nics.push_back(nic);
+    // The other end is a model too.
+    if (!ground.other.empty()) {
+      ground.nics.push_back(ground.other);
+      ground.other = ground.other == nic ? device_name(ground.other) + "_1" : device_name(ground.other);
+    }
+  }
   ground.shared = options.run.shared;
   ground.peer_run = {list.version, list.hash(), 0};
   const auto opened = open_ground(ground);
@@ -114,14 +124,16 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   conform::SuiteOptions suite = options.run;
   suite.command = own_arguments();
   suite.start_worker = exec_workers(ground);
-  suite.substrate =
-      conform::from_word<Substrate>(options.substrate).value_or(conform::substrate_of((*opened)->ground.device->id()));
+  suite.substrate = nic.empty() ? conform::from_word<Substrate>(options.substrate)
+                                      .value_or(conform::substrate_of((*opened)->ground.device->id()))
+                                : Substrate::emulated;
   if (isatty(STDERR_FILENO) != 0) suite.progress = show_progress;
   if (options.prove_quirks) return prove(list, **opened, ground, suite);
 
   std::optional<conform::ReportFolder> folder;
   if (!options.report.empty()) {
-    const std::string path = options.devices.size() > 1 ? options.report + "/" + device : options.report;
+    const bool several = options.devices.size() + options.nics.size() > 1;
+    const std::string path = several ? options.report + "/" + device : options.report;
     auto made = conform::ReportFolder::open(path);
     if (!made) return fail(made.error());
     folder.emplace(*std::move(made));
@@ -144,6 +156,8 @@ int run(ConformOptions options) {
   options.ground.without_data = conform::from_word<Substrate>(options.substrate) == Substrate::vendor_driver;
   if (options.workers >= 0) {
     options.ground.device = options.devices.empty() ? std::string() : options.devices.front();
+    options.ground.nics = options.nics;
+    if (!options.nics.empty()) options.ground.device = device_name(options.nics.front());
     options.ground.shared = options.run.shared;
     options.ground.peer_run = peer_run_from(options.peer_run).value_or(PeerRun{});
     return be_spawner(options.ground, options.workers);
@@ -160,20 +174,17 @@ int run(ConformOptions options) {
     if (options.json) return fail_usage("-j prints what --list does; --serve tells its doings line by line");
     return serve(*options.serve, *list);
   }
-  if (!options.nics.empty()) {
-    verbena::Error error{.kind = verbena::ErrorKind::unsupported};
-    error.text = "this build has no emulated NIC to run the suite on; --nic waits for one, -d takes a device";
-    return fail(error, kNothingTested);
-  }
-  if (options.devices.empty()) return fail_usage("name a device with -d; `verbena devices` lists them");
+  if (options.devices.empty() && options.nics.empty())
+    return fail_usage("name a device with -d, or a model with --nic; `verbena devices` lists both");
   if (options.json)
     return fail_usage("-j prints what --list does; what a run found is in run.json of its --report DIR");
   if (options.run.official) make_official(options);
   int worst = kOk;
-  for (const std::string& device : options.devices) {
-    const int code = run_on(options, *list, device);
+  const auto count = [&worst](int code) {
     if (code != kOk && worst != kFinding) worst = code;
-  }
+  };
+  for (const std::string& device : options.devices) count(run_on(options, *list, device, {}));
+  for (const std::string& nic : options.nics) count(run_on(options, *list, device_name(nic), nic));
   return worst;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cases/bodies.hpp"
 #include "conform_peer.hpp"
+#include "emulated_nics.hpp"
 #include "runner/worker.hpp"
 #include "runner/worker_spawner.hpp"
 #include "verbena/verbs.hpp"
@@ -25,7 +26,9 @@ verbena::Result<std::shared_ptr<Opened>> load_library(const GroundOptions& optio
   auto opened = std::make_shared<Opened>();
   auto settings = verbena::load_settings();
   if (!settings) return Failure(settings.error());
-  opened->ground.verbs = verbena::real_verbs();
+  auto verbs = verbs_for(options.nics);
+  if (!verbs) return Failure(verbs.error());
+  opened->ground.verbs = *std::move(verbs);
   if (!options.peer.empty()) {
     if (auto far = load_far(options, *settings, *opened); !far) return Failure(far.error());
   }
@@ -49,6 +52,7 @@ verbena::Result<std::shared_ptr<Opened>> load_library(const GroundOptions& optio
   ground.seed = options.seed;
   ground.alone = !options.shared;
   ground.carries_data = !options.without_data;
+  ground.made_by_libibverbs = options.nics.empty();
   return opened;
 }
 
@@ -74,10 +78,13 @@ verbena::Result<std::shared_ptr<Opened>> open_ground(const GroundOptions& option
 }
 
 conform::StartWorker exec_workers(const GroundOptions& options) {
-  std::vector<std::string> words = {"verbena", "conform",
-                                    "-d",      options.device,
-                                    "-i",      fmt::format("{}", options.port),
-                                    "--seed",  fmt::format("{}", options.seed)};
+  std::vector<std::string> words = {
+      "verbena", "conform", "-i", fmt::format("{}", options.port), "--seed", fmt::format("{}", options.seed)};
+  if (options.nics.empty()) {
+    words.insert(words.end(), {"-d", options.device});
+  } else {
+    words.insert(words.end(), {"--nic", fmt::format("{}", fmt::join(options.nics, ","))});
+  }
   if (!options.other.empty()) words.insert(words.end(), {"--other", options.other});
   if (!options.peer.empty())
     words.insert(words.end(), {"--peer", options.peer, "--peer-device", options.peer_device, "--peer-run",

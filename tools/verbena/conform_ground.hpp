@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "peer/far_verbs.hpp"
 #include "rig/case.hpp"
@@ -25,6 +26,7 @@ struct PeerRun {
 struct GroundOptions {
   std::string device;
   std::string other;  ///< empty: none
+  std::vector<std::string> nics;  ///< models: emulated NICs in place of this host's devices; the first is the device's
   unsigned port = 1;
   std::uint64_t seed = 1;
   bool shared = false;

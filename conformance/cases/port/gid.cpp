@@ -120,6 +120,7 @@ void zero_entries_fails(Case& c) {
 
 /// The flags go by libibverbs' own calls in both columns; the table always gives 0.
 void flags_refused(Case& c) {
+  c.needs_libibverbs();
   const std::vector<ibv_gid_entry> valid = table(c);
   c.need(c.holds(!valid.empty(), Seen::value, "the GID table is empty"));
   std::vector<ibv_gid_entry> entries(valid.size() + 8);

@@ -171,6 +171,7 @@ void pkey_default(Case& c) {
 // ibv_get_pkey_index is libibverbs' own in both columns: the table has no word for it.
 
 void pkey_index_found(Case& c) {
+  c.needs_libibverbs();
   std::uint16_t pkey = 0;
   c.need(c.accepted(c.verbs().query_pkey(c.context(), c.port(), 0, pkey), "ibv_query_pkey of 0"));
   const int index = ibv_get_pkey_index(c.context(), c.port(), htons(pkey));
@@ -181,6 +182,7 @@ void pkey_index_found(Case& c) {
 }
 
 void pkey_index_absent(Case& c) {
+  c.needs_libibverbs();
   const ibv_port_attr attr = queried_port(c);
   std::uint16_t candidate = 0x1234;
   for (int index = 0; index < attr.pkey_tbl_len; ++index) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/fabric/address_book.hpp"
+#include "engine/fabric/port.hpp"
 #include "engine/transport/adapter.hpp"
 #include "engine/transport/surroundings.hpp"
 
@@ -11,20 +12,19 @@ namespace verbena::engine::fabric {
 
 /// NICs of one process that hand trains to each other as they are: nothing is encoded, nothing is lost, and each train
 /// has arrived, and been answered, when send() returns. One thread at a time, over all of them.
-class Direct {
+class Direct final : public Fabric {
 public:
   /// One NIC's end.
-  class Port final : public transport::Outlet {
+  class Port final : public fabric::Port {
   public:
     explicit Port(Direct& fabric) noexcept : fabric_(fabric) {}
     ~Port() override { fabric_.book_.remove(*this); }
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    /// What comes for these addresses is the adapter's from now on.
-    void connect(transport::Adapter& adapter) noexcept { adapter_ = &adapter; }
-    void listen(const wire::Gid& gid) { fabric_.book_.add(gid, *this); }
-    void forget(const wire::Gid& gid) noexcept { fabric_.book_.remove(gid, *this); }
+    void connect(transport::Adapter& adapter) noexcept override { adapter_ = &adapter; }
+    void listen(const wire::Gid& gid) override { fabric_.book_.add(gid, *this); }
+    void forget(const wire::Gid& gid) noexcept override { fabric_.book_.remove(gid, *this); }
 
     bool send(const transport::Train& train) noexcept override;
     /// The packets of a message are numbered, and otherwise go together.
@@ -35,6 +35,10 @@ public:
     Direct& fabric_;
     transport::Adapter* adapter_ = nullptr;
   };
+
+  std::unique_ptr<fabric::Port> port() override { return std::make_unique<Port>(*this); }
+  bool deliver() override { return false; }
+  std::optional<transport::Time> next() const noexcept override { return std::nullopt; }
 
   /// Trains to nobody's address.
   std::uint64_t lost() const noexcept { return lost_; }

@@ -11,6 +11,7 @@
 
 #include "engine/fabric/address_book.hpp"
 #include "engine/fabric/impairments.hpp"
+#include "engine/fabric/port.hpp"
 #include "engine/transport/adapter.hpp"
 #include "engine/transport/surroundings.hpp"
 #include "engine/transport/time.hpp"
@@ -21,20 +22,21 @@ namespace verbena::engine::fabric {
 
 /// NICs of one process on a wire that can be bad: packets go as bytes, and are lost, doubled, late, or other than they
 /// were, as a seed has it. They wait until deliver() hands them over. One thread at a time, over all of them.
-class Impaired {
+class Impaired final : public Fabric {
 public:
   Impaired(transport::Clock& clock, std::uint64_t seed) noexcept : clock_(clock), random_(seed) {}
 
   /// One NIC's end.
-  class Port final : public transport::Outlet {
+  class Port final : public fabric::Port {
   public:
     explicit Port(Impaired& fabric) noexcept : fabric_(fabric) {}
     ~Port() override { fabric_.book_.remove(*this); }
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    void connect(transport::Adapter& adapter) noexcept { adapter_ = &adapter; }
-    void listen(const wire::Gid& gid) { fabric_.book_.add(gid, *this); }
+    void connect(transport::Adapter& adapter) noexcept override { adapter_ = &adapter; }
+    void listen(const wire::Gid& gid) override { fabric_.book_.add(gid, *this); }
+    void forget(const wire::Gid& gid) noexcept override { fabric_.book_.remove(gid, *this); }
 
     bool send(const transport::Train& train) noexcept override;
     std::uint32_t most_packets() const noexcept override { return 1; }
@@ -52,10 +54,10 @@ public:
   /// From the next packet on.
   Impairments impairments;
 
-  /// Hands over one packet that is due; false where none is.
-  bool deliver();
-  /// When the next one is due; none is under way: nullopt.
-  std::optional<transport::Time> next() const noexcept;
+  std::unique_ptr<fabric::Port> port() override { return std::make_unique<Port>(*this); }
+  /// One packet.
+  bool deliver() override;
+  std::optional<transport::Time> next() const noexcept override;
 
   const wire::RefusalCounts& refused() const noexcept { return refused_; }
   std::uint64_t sent() const noexcept { return sent_; }

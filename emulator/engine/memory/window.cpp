@@ -19,6 +19,7 @@ BindFault judge(const Region& window, const Region* region, const Bind& asked) n
       return BindFault::variant;
   }
   if (asked.length == 0) return BindFault::none;
+  if (!type_2 && (asked.access & IBV_ACCESS_ZERO_BASED) != 0) return BindFault::zero_based;
   if (region == nullptr || region->window() || !region->valid || region->domain != window.domain)
     return BindFault::no_region;
   if ((region->access & IBV_ACCESS_MW_BIND) == 0) return BindFault::not_allowed;

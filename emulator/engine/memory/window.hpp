@@ -30,7 +30,7 @@ enum class BindFault : std::uint8_t {
   no_region,        ///< the lkey is no region's, or of another domain
   not_allowed,      ///< the region doesn't have IBV_ACCESS_MW_BIND
   not_writable,     ///< remote writes or atomics, and the region isn't written locally
-  zero_based,       ///< a region that is zero-based itself, or an access that a window can't have
+  zero_based,       ///< a type 1 window, a region that is so itself, or an access that a window can't have
   bounds,
   no_bytes,         ///< a type 2 window can't be of none
   variant,          ///< type 2: the new key is that of another window, or of the same variant

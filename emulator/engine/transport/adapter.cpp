@@ -57,9 +57,13 @@ QueuePair* Adapter::find(std::uint32_t number) const noexcept {
   return qp != nullptr && qp->number == number ? qp : nullptr;
 }
 
-bool Adapter::attach(QueuePair& qp, const wire::Gid& group) {
+bool Adapter::member(const QueuePair& qp, const wire::Gid& group) const noexcept {
   const auto [from, to] = groups_.equal_range(group);
-  if (std::any_of(from, to, [&qp](const auto& entry) { return entry.second == &qp; })) return false;
+  return std::any_of(from, to, [&qp](const auto& entry) { return entry.second == &qp; });
+}
+
+bool Adapter::attach(QueuePair& qp, const wire::Gid& group) {
+  if (member(qp, group)) return false;
   groups_.emplace(group, &qp);
   return true;
 }
@@ -188,6 +192,13 @@ bool Adapter::fetch(QueuePair& qp, std::uint64_t* wr_id) {
 void Adapter::fail(QueuePair& qp) {
   if (qp.state == IBV_QPS_ERR) return;
   enter(qp, IBV_QPS_ERR);
+}
+
+/// A send of its own went wrong: where nobody but the sender is hurt, it goes on receiving.
+void Adapter::fail_sending(QueuePair& qp) {
+  if (qp.type == IBV_QPT_RC) return fail(qp);
+  qp.state = IBV_QPS_SQE;
+  flush(qp);
 }
 
 void Adapter::flush(QueuePair& qp) {

@@ -50,6 +50,8 @@ public:
 
   /// Datagrams to that group are the queue pair's too. False where it was of the group already.
   bool attach(QueuePair& qp, const wire::Gid& group);
+  std::size_t members(const wire::Gid& group) const noexcept { return groups_.count(group); }
+  bool member(const QueuePair& qp, const wire::Gid& group) const noexcept;
   /// False where it was not.
   bool detach(QueuePair& qp, const wire::Gid& group) noexcept;
 
@@ -65,6 +67,8 @@ public:
   void receive(const Train& train);
   /// Does what is due; the next moment when something will be.
   std::optional<Time> expire(Time now);
+  /// Somebody waits for a moment that must not be missed.
+  bool waits() const noexcept { return deadlines_.next().has_value(); }
   /// Everybody whom the fabric had no room for.
   void retry_refused();
 
@@ -120,6 +124,7 @@ private:
   // adapter.cpp
   bool fetch(QueuePair& qp, std::uint64_t* wr_id);
   void fail(QueuePair& qp);
+  void fail_sending(QueuePair& qp);
   void flush(QueuePair& qp);
   void push(queues::CompletionQueue& cq, queues::Completion& completion, bool solicited);
   void drained(QueuePair& qp);

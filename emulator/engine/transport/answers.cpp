@@ -13,7 +13,7 @@ namespace verbena::engine::transport {
 
 namespace {
 
-constexpr std::uint8_t kForEver = 7;  // rnr_retry: ibv_modify_qp(3)
+constexpr std::uint8_t kForEver = 7;  // of rnr_retry: ibv_modify_qp(3)
 
 ibv_wc_status status_of(wire::Syndrome syndrome) noexcept {
   switch (static_cast<wire::NakCode>(syndrome.code())) {
@@ -181,7 +181,7 @@ void Adapter::lost(QueuePair& qp, bool in_silence) {
     complete_send(qp, qp.send_queue.completed, IBV_WC_RETRY_EXC_ERR);
     return fail(qp);
   }
-  --requester.retries_left;
+  if (!qp.retries_for_ever || qp.attr.retry_cnt != kForEver) --requester.retries_left;
   requester.repeated = true;
   deadlines_.clear(qp);
   rewind(qp);

@@ -28,9 +28,11 @@ void Adapter::datagram(QueuePair& qp, const Train& train) {
     if (!at) status = IBV_WC_LOC_PROT_ERR;
     if (at && sge.length > 0) qp.scattered.push_back({*at, sge.length});
   }
-  if (bytes > room) status = IBV_WC_LOC_LEN_ERR;
+  if (bytes > room) {
+    ++dropped_.too_long;
+    return;  // and the receive is for the next one
+  }
   if (status != IBV_WC_SUCCESS) {
-    if (status == IBV_WC_LOC_LEN_ERR) ++dropped_.too_long;
     complete_receive(qp, status, nullptr, 0);
     return fail(qp);
   }

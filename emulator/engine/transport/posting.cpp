@@ -32,23 +32,39 @@ bool can_be_inline(ibv_wr_opcode opcode) noexcept {
   return !wants_answer(opcode) || opcode == IBV_WR_ATOMIC_WRITE;
 }
 
+std::uint64_t bytes_of(const ibv_send_wr& wr) noexcept {
+  std::uint64_t bytes = 0;
+  if (local(wr.opcode)) return bytes;
+  for (int index = 0; index < wr.num_sge; ++index) bytes += wr.sg_list[index].length;
+  return bytes;
+}
+
 }  // namespace
 
-PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address* to) {
-  if (qp.state == IBV_QPS_RESET || qp.state == IBV_QPS_INIT || qp.state == IBV_QPS_RTR) return PostFault::state;
+PostFault judge_send(const QueuePair& qp, const ibv_send_wr& wr, std::uint32_t slots) noexcept {
+  const queues::SendQueue& sends = qp.send_queue;
   if (!allowed(qp.type, wr.opcode)) return PostFault::opcode;
-  queues::SendQueue& sends = qp.send_queue;
-  if (sends.works.full()) return PostFault::full;
+  if (sends.works.size() + slots > sends.works.depth()) return PostFault::full;
   const bool carries = !local(wr.opcode);
-  const auto sges = carries ? static_cast<std::uint32_t>(wr.num_sge) : 0;
-  if (sges > sends.most_sges()) return PostFault::sges;
-  std::uint64_t bytes = 0;
-  for (std::uint32_t index = 0; index < sges; ++index) bytes += wr.sg_list[index].length;
+  if (carries && static_cast<std::uint32_t>(wr.num_sge) > sends.most_sges()) return PostFault::sges;
+  const std::uint64_t bytes = bytes_of(wr);
   if (bytes > kMostBytes) return PostFault::bytes;
   const bool is_inline = carries && (wr.send_flags & IBV_SEND_INLINE) != 0;
   if (is_inline && (bytes > sends.inline_bytes() || !can_be_inline(wr.opcode))) return PostFault::inline_bytes;
   const bool atomic = wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-  if (atomic && bytes != kAtomicBytes) return PostFault::bytes;
+  return atomic && bytes != kAtomicBytes ? PostFault::bytes : PostFault::none;
+}
+
+PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address* to) {
+  const bool early = qp.state == IBV_QPS_RESET || qp.state == IBV_QPS_INIT || qp.state == IBV_QPS_RTR;
+  if (early && !qp.keeps_early_sends) return PostFault::state;
+  if (const PostFault fault = judge_send(qp, wr, 1); fault != PostFault::none) return fault;
+  queues::SendQueue& sends = qp.send_queue;
+  const bool carries = !local(wr.opcode);
+  const auto sges = carries ? static_cast<std::uint32_t>(wr.num_sge) : 0;
+  const std::uint64_t bytes = bytes_of(wr);
+  const bool is_inline = carries && (wr.send_flags & IBV_SEND_INLINE) != 0;
+  const bool atomic = wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 
   const std::uint64_t place = sends.works.end();
   queues::SendWork& work = sends.works.grow();
@@ -93,7 +109,7 @@ PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address*
   } else {
     std::copy_n(wr.sg_list, sges, sends.sges_of(place).begin());
   }
-  return PostFault::none;
+  return early ? PostFault::state : PostFault::none;
 }
 
 PostFault post_receive(queues::ReceiveQueue& queue, const ibv_recv_wr& wr) {

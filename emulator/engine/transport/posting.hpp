@@ -23,6 +23,10 @@ enum class PostFault : std::uint8_t {
   bytes,         ///< of all SGEs: above 2^31, of a datagram above the MTU, of an atomic not 8
 };
 
+/// Why such a work request isn't taken, where it and those before it take `slots` slots. Its state isn't judged, and
+/// nothing is changed.
+PostFault judge_send(const QueuePair& qp, const ibv_send_wr& wr, std::uint32_t slots) noexcept;
+
 /// One of the list; `wr.next` isn't looked at. `to` is where a datagram goes; not of the other types.
 PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address* to);
 PostFault post_receive(queues::ReceiveQueue& queue, const ibv_recv_wr& wr);

@@ -71,6 +71,8 @@ struct QueuePair {
   ibv_qp_state state = IBV_QPS_RESET;
   memory::DomainId domain = 0;
   bool signal_all = false;
+  bool keeps_early_sends = false;  ///< a send before RTS is refused, and carried out once it is there
+  bool retries_for_ever = false;   ///< a retry count of seven doesn't end, as an RNR retry count of seven never does
 
   queues::SendQueue send_queue;
   queues::ReceiveQueue receive_queue;         ///< of no depth where there is a shared one

@@ -93,7 +93,7 @@ void Adapter::do_local(QueuePair& qp, queues::SendWork& work) {
     retire(qp);
   } else if (qp.requester.place == qp.send_queue.completed) {
     complete_send(qp, qp.requester.place, work.opcode == IBV_WR_BIND_MW ? IBV_WC_MW_BIND_ERR : IBV_WC_LOC_QP_OP_ERR);
-    fail(qp);
+    fail_sending(qp);
   }  // else those before it complete first, and it is tried again
 }
 
@@ -167,7 +167,7 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
     // In order: those before it complete first, and this is looked at again.
     if (place != qp.send_queue.completed) return false;
     complete_send(qp, place, status);
-    fail(qp);
+    fail_sending(qp);
     return false;
   }
   if (train.bytes == work.bytes) {
@@ -200,8 +200,15 @@ bool Adapter::send_datagram(QueuePair& qp, queues::SendWork& work) {
   const std::uint64_t place = requester.place;
   if (gather(qp, work, place) != IBV_WC_SUCCESS) {
     complete_send(qp, place, IBV_WC_LOC_PROT_ERR);
-    fail(qp);
+    fail_sending(qp);
     return false;
+  }
+  if (work.bytes > qp.mtu()) {
+    // It is too long for a packet: nothing is sent, and nobody is told (InfiniBand specification, volume 1, datagrams).
+    ++requester.place;
+    work.done = true;
+    retire(qp);
+    return true;
   }
   const queues::Address& to = qp.send_queue.address_of(place);
   Train train;

@@ -2,17 +2,16 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <utility>
 
+#include "nic/creation.hpp"
 #include "tuple.hpp"
 #include "verbena/caps.hpp"
 #include "verbena/model.hpp"
-#include "yaml/tree.hpp"
 
 namespace agreement {
 
-/// What a model's `creation:` says of a creation (docs/models.md). It is the other side of the fit: written from the
-/// same sources, never read by it.
+/// What the emulated NIC does with a creation, beside what the device does.
 class ModelCreation {
 public:
   /// Caps are those of the device, since a model leaves some unknown. Empty when the model has no creation part.
@@ -22,14 +21,9 @@ public:
   std::optional<Outcome> predict(const Tuple& tuple) const;
 
 private:
-  ModelCreation(verbena::yaml::Node root, const verbena::Caps& caps) : root_(std::move(root)), caps_(&caps) {}
+  explicit ModelCreation(verbena::emulator::Creation creation) : creation_(std::move(creation)) {}
 
-  std::optional<Outcome> predict_qp(const Tuple& tuple) const;
-  std::optional<Outcome> predict_cq(std::uint32_t depth) const;
-  std::optional<Outcome> predict_srq(std::uint32_t depth, std::uint32_t sges) const;
-
-  verbena::yaml::Node root_;
-  const verbena::Caps* caps_;
+  verbena::emulator::Creation creation_;
 };
 
 }  // namespace agreement

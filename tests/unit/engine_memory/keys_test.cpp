@@ -179,6 +179,9 @@ TEST_F(Windows, OfTypeOneAreBoundOverAndUnboundByLengthZero) {
   EXPECT_NE(window.key, first);
   EXPECT_EQ(keys.find(first), nullptr);
   EXPECT_EQ(mine.windows, 1U);
+  Bind zero = asked();
+  zero.access |= IBV_ACCESS_ZERO_BASED;
+  EXPECT_EQ(bind(keys, zero), BindFault::zero_based);
   Bind none = asked();
   none.length = 0;
   ASSERT_EQ(bind(keys, none), BindFault::none);

@@ -78,7 +78,7 @@ struct Shape {
   std::uint32_t depth = 64;
   std::uint32_t sges = 4;
   std::uint32_t inline_bytes = 64;
-  std::uint32_t cqe = 4096;
+  std::uint32_t cqe = 5000;
   bool signal_all = true;
   queues::SharedReceiveQueue* shared = nullptr;
 };

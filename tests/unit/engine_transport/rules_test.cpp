@@ -364,6 +364,72 @@ TEST(Uc, DropsWhatItCannotTake) {
   EXPECT_EQ(pair.to.poll()->status, IBV_WC_SUCCESS);
 }
 
+TEST(Datagrams, ThatFitNowhereAreNobodysFault) {
+  Pair pair({.type = IBV_QPT_UD});
+  queues::Address address;
+  address.ip.source = pair.a.gid;
+  address.ip.destination = pair.b.gid;
+  const auto sends = [&](std::uint64_t wr_id, std::uint32_t bytes) {
+    ibv_send_wr wr = work(IBV_WR_SEND, wr_id);
+    wr.wr.ud.remote_qpn = 18;
+    wr.wr.ud.remote_qkey = 0x11;
+    pair.from.send(wr, {pair.from.sge(0, bytes)}, &address);
+    EXPECT_EQ(pair.from.poll()->status, IBV_WC_SUCCESS);
+  };
+  pair.to.receive(5, {pair.to.sge(0, 140)});
+  sends(1, 1025);  // longer than a packet
+  EXPECT_FALSE(pair.to.poll());
+  sends(2, 101);  // longer than the receive, with the 40 bytes before it
+  EXPECT_FALSE(pair.to.poll());
+  EXPECT_EQ(pair.b.adapter.dropped().too_long, 1U);
+  sends(3, 100);
+  EXPECT_EQ(pair.to.poll()->status, IBV_WC_SUCCESS);
+}
+
+TEST(EarlySends, AreRefusedAndStayWhereTheModelKeepsThem) {
+  Pair pair;
+  pair.a.adapter.enter(pair.from.qp, IBV_QPS_RESET);
+  EXPECT_EQ(pair.from.send(work(IBV_WR_SEND, 1), {}), transport::PostFault::state);
+  EXPECT_TRUE(pair.from.qp.send_queue.idle());
+  pair.from.qp.keeps_early_sends = true;
+  EXPECT_EQ(pair.from.send(work(IBV_WR_SEND, 2), {}), transport::PostFault::state);
+  pair.b.adapter.enter(pair.to.qp, IBV_QPS_RESET);
+  connect(pair.from, pair.to);
+  pair.to.receive(5, {});
+  pair.a.adapter.expire(pair.clock.time += std::chrono::seconds(1));
+  EXPECT_EQ(pair.from.poll()->wr_id, 2U);
+}
+
+TEST(Retries, OfSevenEndUnlessTheModelHasThemGoOn) {
+  for (const bool for_ever : {false, true}) {
+    Pair pair;
+    pair.from.qp.retries_for_ever = for_ever;
+    pair.b.adapter.remove(pair.to.qp);
+    pair.from.send(work(IBV_WR_SEND, 1), {});
+    for (int time = 0; time < 100; ++time) pair.a.adapter.expire(pair.clock.time += std::chrono::seconds(1));
+    EXPECT_EQ(pair.from.poll().has_value(), !for_ever);
+    pair.b.adapter.add(pair.to.qp);
+  }
+}
+
+TEST(SendError, StopsTheSendsOfUcAndUdAndNotTheirReceives) {
+  Pair pair({.type = IBV_QPT_UC});
+  ibv_sge wrong = pair.from.sge(0, 8);
+  wrong.lkey ^= 1;
+  pair.from.send(work(IBV_WR_SEND, 1), {wrong});
+  EXPECT_EQ(pair.from.poll()->status, IBV_WC_LOC_PROT_ERR);
+  EXPECT_EQ(pair.from.qp.state, IBV_QPS_SQE);
+  pair.from.send(work(IBV_WR_SEND, 2), {pair.from.sge(0, 8)});
+  EXPECT_EQ(pair.from.poll()->status, IBV_WC_WR_FLUSH_ERR);
+  pair.from.receive(5, {pair.from.sge(0, 8)});
+  pair.to.send(work(IBV_WR_SEND, 3), {pair.to.sge(0, 8)});
+  EXPECT_EQ(pair.from.poll()->status, IBV_WC_SUCCESS);
+  pair.a.adapter.enter(pair.from.qp, IBV_QPS_RTS);
+  pair.to.receive(6, {pair.to.sge(0, 8)});
+  pair.from.send(work(IBV_WR_SEND, 4), {pair.from.sge(0, 8)});
+  EXPECT_EQ(pair.from.poll()->status, IBV_WC_SUCCESS);
+}
+
 TEST(Fence, WaitsForTheReadsBeforeIt) {
   Pair pair({}, {.rd_atomic = 1});
   // The other end is deaf for now, so that the read stays under way.

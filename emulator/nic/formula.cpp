@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-#include "formula.hpp"
+#include "nic/formula.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <vector>
 
-namespace agreement {
+namespace verbena::emulator {
 namespace {
 
 using Value = std::optional<std::int64_t>;
@@ -132,4 +132,4 @@ std::optional<std::int64_t> evaluate(std::string_view formula, const Names& name
   return Reader(formula, names).whole();
 }
 
-}  // namespace agreement
+}  // namespace verbena::emulator

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "nic/nic.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace verbena::emulator {
+
+namespace {
+
+constexpr std::uint32_t kFirstQp = 17;          // below are the special ones, and room for a model's own
+constexpr std::uint32_t kQpNumbers = 1U << 16;  // what the adapter tells apart
+
+/// 10.0.0.N and what belongs to its interface's address fe80::.
+std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t number) {
+  engine::wire::Gid link_local{};
+  link_local[0] = std::byte{0xfe};
+  link_local[1] = std::byte{0x80};
+  link_local[8] = std::byte{0x02};
+  link_local[11] = std::byte{0xff};
+  link_local[12] = std::byte{0xfe};
+  link_local[14] = static_cast<std::byte>(port);
+  link_local[15] = static_cast<std::byte>(number + 1);
+  const engine::wire::Gid mapped = engine::wire::mapped(10, 11, port, static_cast<std::uint8_t>(number + 1));
+  std::vector<GidType> types;
+  const PortCaps* const caps = profile.model().caps.port(port);
+  if (caps != nullptr) {
+    for (const GidEntry& entry : caps->gids) {
+      if (std::find(types.begin(), types.end(), entry.type) == types.end()) types.push_back(entry.type);
+    }
+  }
+  if (profile.transport(port) == Transport::infiniband) types = {GidType::ib};
+  if (profile.transport(port) == Transport::iwarp) types = {GidType::ib};
+  if (types.empty()) types = {GidType::roce_v2};
+  std::vector<Gid> gids;
+  if (profile.transport(port) == Transport::iwarp) {
+    // An iWARP device's only GID is its Ethernet address (linux drivers/infiniband/sw/siw/siw_verbs.c siw_query_gid).
+    engine::wire::Gid mac{};
+    mac[0] = std::byte{0x02};
+    mac[4] = static_cast<std::byte>(port);
+    mac[5] = static_cast<std::byte>(number + 1);
+    return {{0, GidType::ib, mac}};
+  }
+  std::uint32_t index = 0;
+  for (const engine::wire::Gid& address : {link_local, mapped}) {
+    for (const GidType type : types) gids.push_back({index++, type, address});
+    if (types.front() == GidType::ib) break;
+  }
+  return gids;
+}
+
+}  // namespace
+
+Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, engine::transport::Notices& notices)
+    : host_(host),
+      profile_(std::move(profile)),
+      name_(std::move(name)),
+      number_(number),
+      port_(host.fabric().port()),
+      adapter_(keys_, *port_, host.clock(), notices),
+      next_qp_number_(kFirstQp),
+      qp_numbers_(kQpNumbers) {
+  port_->connect(adapter_);
+  for (const PortCaps& port : profile_.caps().ports) {
+    gids_.resize(std::max<std::size_t>(gids_.size(), port.number));
+    gids_[port.number - 1] = table(profile_, port.number, number_);
+    for (const Gid& gid : gids_[port.number - 1]) port_->listen(gid.bytes);
+  }
+  host_.add(adapter_);
+}
+
+Nic::~Nic() {
+  const std::scoped_lock lock(host_.mutex);
+  host_.remove(adapter_);
+}
+
+const std::vector<Gid>& Nic::gids(std::uint8_t port) const noexcept {
+  static const std::vector<Gid> kNone;
+  return port == 0 || port > gids_.size() ? kNone : gids_[port - 1U];
+}
+
+const Gid* Nic::gid(std::uint8_t port, int index) const noexcept {
+  for (const Gid& gid : gids(port)) {
+    if (static_cast<int>(gid.index) == index) return &gid;
+  }
+  return nullptr;
+}
+
+std::uint32_t Nic::take_qp_number() {
+  for (std::uint32_t tried = 0; tried < kQpNumbers; ++tried) {
+    const std::uint32_t number = next_qp_number_++ % kQpNumbers;
+    if (number < kFirstQp || qp_numbers_[number]) continue;
+    qp_numbers_[number] = true;
+    return number;
+  }
+  return 0;
+}
+
+void Nic::give_qp_number(std::uint32_t number) {
+  qp_numbers_[number % kQpNumbers] = false;
+}
+
+int Nic::resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const noexcept {
+  if (attr.port_num == 0 || attr.port_num > ports()) return EINVAL;
+  const Transport transport = profile_.transport(attr.port_num);
+  if (attr.is_global == 0) {
+    // RoCE has no address without a GRH (linux drivers/infiniband/core/verbs.c rdma_check_ah_attr).
+    if (transport != Transport::infiniband) return EINVAL;
+  }
+  const Gid* const source = gid(attr.port_num, attr.is_global != 0 ? attr.grh.sgid_index : 0);
+  if (source == nullptr) return EINVAL;
+  address = {};
+  std::memcpy(address.ip.destination.data(), attr.grh.dgid.raw, sizeof attr.grh.dgid.raw);
+  address.ip.source = source->bytes;
+  // RoCE v1 has a GRH, which is an IPv6 header, whatever addresses are in it.
+  const bool mapped = engine::wire::is_mapped(address.ip.destination) && source->type != GidType::roce_v1;
+  address.ip.version = mapped ? engine::wire::IpVersion::v4 : engine::wire::IpVersion::v6;
+  address.ip.traffic_class = attr.grh.traffic_class;
+  address.ip.hop_limit = attr.grh.hop_limit;
+  address.ip.flow_label = attr.grh.flow_label & 0xfffff;
+  return 0;
+}
+
+}  // namespace verbena::emulator

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "engine/fabric/port.hpp"
+#include "engine/memory/key_table.hpp"
+#include "engine/queues/address.hpp"
+#include "engine/transport/adapter.hpp"
+#include "engine/transport/surroundings.hpp"
+#include "nic/host.hpp"
+#include "nic/profile.hpp"
+
+namespace verbena::emulator {
+
+/// How many of each there are.
+struct Counts {
+  std::uint64_t domains = 0;
+  std::uint64_t regions = 0;
+  std::uint64_t windows = 0;
+  std::uint64_t completion_queues = 0;
+  std::uint64_t shared_queues = 0;
+  std::uint64_t queue_pairs = 0;
+  std::uint64_t addresses = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t read_atomics = 0;  ///< responder resources of all queue pairs
+};
+
+/// An entry of a port's GID table.
+struct Gid {
+  std::uint32_t index = 0;
+  GidType type = GidType::roce_v2;
+  engine::wire::Gid bytes{};
+};
+
+/// One emulated NIC: a model over an engine. All of it under the host's mutex.
+class Nic {
+public:
+  /// `number` tells NICs of one host apart: in names, addresses and GUIDs.
+  Nic(Host& host, Profile profile, std::string name, std::uint32_t number, engine::transport::Notices& notices);
+  ~Nic();
+  Nic(const Nic&) = delete;
+  Nic& operator=(const Nic&) = delete;
+
+  Host& host() noexcept { return host_; }
+  const Profile& profile() const noexcept { return profile_; }
+  const std::string& name() const noexcept { return name_; }
+  std::uint32_t number() const noexcept { return number_; }
+  std::uint64_t node_guid() const noexcept { return 0x0200'00ff'fe00'0000ULL + number_ + 1; }
+
+  engine::memory::KeyTable& keys() noexcept { return keys_; }
+  engine::transport::Adapter& adapter() noexcept { return adapter_; }
+  Counts counts;
+
+  const std::vector<Gid>& gids(std::uint8_t port) const noexcept;
+  /// Null where that index is empty or beyond the table.
+  const Gid* gid(std::uint8_t port, int index) const noexcept;
+  std::uint8_t ports() const noexcept { return static_cast<std::uint8_t>(gids_.size()); }
+
+  engine::memory::DomainId next_domain() noexcept { return ++last_domain_; }
+  /// 0 where there are as many as there may be. A number that was given back comes again as late as it can.
+  std::uint32_t take_qp_number();
+  void give_qp_number(std::uint32_t number);
+
+  /// Where an address vector leads: 0, or the errno that a driver refuses it with.
+  int resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const noexcept;
+
+private:
+  Host& host_;
+  Profile profile_;
+  std::string name_;
+  std::uint32_t number_;
+  std::vector<std::vector<Gid>> gids_;  ///< by port, from 1
+  engine::memory::KeyTable keys_;
+  std::unique_ptr<engine::fabric::Port> port_;
+  engine::transport::Adapter adapter_;
+  engine::memory::DomainId last_domain_ = 0;
+  std::uint32_t next_qp_number_;
+  std::vector<bool> qp_numbers_;
+};
+
+}  // namespace verbena::emulator

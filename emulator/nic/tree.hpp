@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace verbena::emulator {
+
+/// A part of a model that the library handed on as text, which it has checked.
+struct Tree {
+  enum class Kind : unsigned char { empty, scalar, list, map };
+
+  Kind kind = Kind::empty;
+  std::string scalar;
+  std::vector<Tree> items;
+  std::vector<std::pair<std::string, Tree>> entries;
+
+  bool is_scalar() const noexcept { return kind == Kind::scalar; }
+  bool is_map() const noexcept { return kind == Kind::map; }
+  /// Null where there is none.
+  const Tree* find(std::string_view key) const noexcept {
+    for (const auto& [name, value] : entries) {
+      if (name == key) return &value;
+    }
+    return nullptr;
+  }
+
+  /// Empty where the text is no YAML.
+  static Tree of(const std::string& text);
+};
+
+}  // namespace verbena::emulator

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "emulated_nics.hpp"
+
+#include <utility>
+
+#ifdef VERBENA_EMULATOR
+#include "verbs/emulated.hpp"
+#endif
+#include "verbena/model.hpp"
+
+namespace cli {
+
+std::string device_name(const std::string& model) {
+  // A file's model has the name that it gives itself.
+  const auto loaded = verbena::load_model(model);
+  const std::string name = loaded ? loaded->name : model;
+  return name.substr(0, name.find('@'));
+}
+
+verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models) {
+  if (models.empty()) return verbena::real_verbs();
+#ifdef VERBENA_EMULATOR
+  verbena::emulator::EmulatedOptions options;
+  for (const std::string& name : models) {
+    auto model = verbena::load_model(name);
+    if (!model) return verbena::Failure(model.error());
+    options.models.push_back(*std::move(model));
+  }
+  return verbena::emulator::emulated_verbs(std::move(options));
+#else
+  verbena::Error error{.kind = verbena::ErrorKind::unsupported};
+  error.text = "this build has no emulated NICs: configure with -DVERBENA_BUILD_EMULATOR=ON, or name a device with -d";
+  return verbena::Failure(std::move(error));
+#endif
+}
+
+}  // namespace cli

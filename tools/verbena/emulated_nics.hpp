@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verbena/result.hpp"
+#include "verbena/verbs.hpp"
+
+namespace cli {
+
+/// The name of the device that a model's emulated NIC is: a model without its variant.
+std::string device_name(const std::string& model);
+
+/// A host with an emulated NIC of each of these models; this one's own devices where there are none. Errors: an unknown
+/// model, with the nearest; unsupported where this build has no emulated NICs.
+verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models);
+
+}  // namespace cli
