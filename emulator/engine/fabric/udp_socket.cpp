@@ -52,19 +52,29 @@ private:
 };
 
 /// How packets leave.
-void for_sending(Options& options, const wire::Gid& local, const Interface& interface) noexcept {
+void for_sending(Options& options, const wire::Gid& local) noexcept {
   if (wire::is_mapped(local)) {
-    in_addr from{};
-    std::memcpy(&from, local.data() + 12, sizeof from);
     options.set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, "IP_MTU_DISCOVER");
-    options.set(IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof from, "IP_MULTICAST_IF");
   } else {
+    options.set(IPPROTO_IPV6, IPV6_V6ONLY, kOn, "IPV6_V6ONLY");
     options.set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO, "IPV6_MTU_DISCOVER");
-    options.set(IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(interface.index), "IPV6_MULTICAST_IF");
     // Flow labels are the route's, and not what the kernel makes of the addresses.
     options.try_to_set(IPPROTO_IPV6, kIpv6AutoFlowLabel, kOff);
     options.try_to_set(IPPROTO_IPV6, kIpv6FlowInfoSend, kOn);
   }
+}
+
+/// To groups packets leave by the interface of their source.
+UdpResult to_groups(int socket, const wire::Gid& local, const Interface& interface) {
+  Options options(socket);
+  if (wire::is_mapped(local)) {
+    in_addr from{};
+    std::memcpy(&from, local.data() + 12, sizeof from);
+    options.set(IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof from, "IP_MULTICAST_IF");
+  } else if (interface.index != 0) {
+    options.set(IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(interface.index), "IPV6_MULTICAST_IF");
+  }
+  return options.result();
 }
 
 /// What is told of packets that come.
@@ -117,13 +127,14 @@ OpenedSocket open_udp(const wire::Gid& gid, const Interface& interface, const Ud
   Descriptor socket = new_socket(gid);
   if (!socket) return tl::unexpected(not_made(gid));
   Options options(socket.number());
-  if (!wire::is_mapped(gid)) options.set(IPPROTO_IPV6, IPV6_V6ONLY, kOn, "IPV6_V6ONLY");
-  for_sending(options, gid, interface);
+  for_sending(options, gid);
   for_receiving(options, gid, settings);
   if (const UdpResult result = options.result(); !result) return tl::unexpected(result.error());
   const SocketAddress address(gid, wire::kRocePort, interface.index);
   if (::bind(socket.number(), &address.any, address.bytes) != 0)
     return tl::unexpected(not_bound(gid, wire::kRocePort, errno));
+  if (const UdpResult result = to_groups(socket.number(), gid, interface); !result)
+    return tl::unexpected(result.error());
   return socket;
 }
 
@@ -131,12 +142,13 @@ OpenedSocket open_udp_sender(const wire::Gid& gid, const Interface& interface, s
   Descriptor socket = new_socket(gid);
   if (!socket) return tl::unexpected(not_made(gid));
   Options options(socket.number());
-  if (!wire::is_mapped(gid)) options.set(IPPROTO_IPV6, IPV6_V6ONLY, kOn, "IPV6_V6ONLY");
-  for_sending(options, gid, interface);
+  for_sending(options, gid);
   if (const UdpResult result = options.result(); !result) return tl::unexpected(result.error());
   static_cast<void>(drop_all(socket.number()));
   const SocketAddress address(gid, port, interface.index);
   if (::bind(socket.number(), &address.any, address.bytes) != 0) return tl::unexpected(not_bound(gid, port, errno));
+  if (const UdpResult result = to_groups(socket.number(), gid, interface); !result)
+    return tl::unexpected(result.error());
   return socket;
 }
 
