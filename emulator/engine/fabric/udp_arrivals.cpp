@@ -10,44 +10,60 @@ namespace verbena::engine::fabric {
 
 bool UdpArrivals::take(const UdpArrival& arrival) {
   const std::size_t segment = arrival.segment == 0 ? arrival.data.size() : arrival.segment;
-  bool mended = false;
+  const bool v4 = arrival.ip.version == wire::IpVersion::v4;
+  Counting& sender = counting(arrival);
+  bool foreign = false;
+  bool first = true;
   std::span<std::byte> left = arrival.data;
-  std::uint16_t identification = arrival.ip.identification;
+  std::uint16_t identification = arrival.seen || !sender.goes_on ? arrival.ip.identification : sender.next;
   do {  // also where there is nothing, which is then refused as too short
     const std::size_t bytes = std::min(segment, left.size());
-    if (const auto received = judge(arrival, left.first(bytes), identification, mended)) {
+    const bool hidden = v4 && (!first || !arrival.seen);
+    if (judge(arrival, left.first(bytes), identification, hidden)) {
       ++counters_.packets_in;
       if (bytes < arrival.data.size()) ++counters_.joined_in;
-      add(*received);
+      if (hidden && identification >= kOwn) {
+        ++counters_.mended;
+        foreign = foreign || !arrival.seen;
+      }
+      if (first) sender.goes_on = v4 && identification != 0 && identification == sender.next;
+      sender.next = static_cast<std::uint16_t>(identification + 1);
+      add(*parsed_);
     }
+    first = false;
     left = left.subspan(bytes);
     ++identification;
   } while (!left.empty());
-  return mended;
+  return foreign;
 }
 
-std::optional<wire::Received> UdpArrivals::judge(const UdpArrival& arrival, std::span<std::byte> data,
-                                                 std::uint16_t identification, bool& mended) noexcept {
+UdpArrivals::Counting& UdpArrivals::counting(const UdpArrival& arrival) noexcept {
+  const unsigned host = std::to_integer<unsigned>(arrival.ip.source.back());
+  Counting& counting = counting_[(host + arrival.udp.source_port) % counting_.size()];
+  if (counting.port != arrival.udp.source_port || !same(counting.source, arrival.ip.source))
+    counting = {arrival.ip.source, arrival.udp.source_port};
+  return counting;
+}
+
+bool UdpArrivals::judge(const UdpArrival& arrival, std::span<std::byte> data, std::uint16_t& identification,
+                        bool hidden) noexcept {
   const wire::FlowIcrc& flow = flows_.of(arrival.ip, arrival.udp, data.size());
-  wire::Parsed parsed = wire::parse_in_flow(arrival.ip, arrival.udp, flow.before(identification), data, first_tries_);
-  const bool hidden = !arrival.seen && arrival.ip.version == wire::IpVersion::v4;
-  if (!parsed && parsed.error() == wire::Refusal::icrc && hidden) {
+  parsed_ = wire::parse_in_flow(arrival.ip, arrival.udp, flow.before(identification), data, first_tries_);
+  if (!parsed_ && parsed_.error() == wire::Refusal::icrc && hidden) {
     const std::span<std::byte> covered = data.first(data.size() - wire::Icrc::kBytes);
     const auto worked_out = wire::identification_of(wire::icrc_behind(flow.before(0), covered),
                                                     wire::Icrc::read(covered.data() + covered.size()), covered.size());
     if (worked_out) {
       identification = *worked_out;
-      parsed = wire::parse_in_flow(arrival.ip, arrival.udp, flow.before(identification), data, first_tries_);
-      ++counters_.mended;
-      mended = true;
+      parsed_ = wire::parse_in_flow(arrival.ip, arrival.udp, flow.before(identification), data, first_tries_);
     }
   }
-  if (!parsed) {
-    ++counters_.refused[parsed.error()];
-    return std::nullopt;
+  if (!parsed_) {
+    ++counters_.refused[parsed_.error()];
+    return false;
   }
-  parsed->packet.ip.identification = arrival.ip.version == wire::IpVersion::v4 ? identification : std::uint16_t{0};
-  return *parsed;
+  parsed_->packet.ip.identification = arrival.ip.version == wire::IpVersion::v4 ? identification : std::uint16_t{0};
+  return true;
 }
 
 bool UdpArrivals::follows(const wire::Received& received) const noexcept {
@@ -91,11 +107,10 @@ void UdpArrivals::add(const wire::Received& received) {
 
 void UdpArrivals::finish() {
   if (train_.packets == 0) return;
-  transport::Train train = train_;
-  train_.packets = 0;
-  if (train.bytes > 0) train.payload = {pieces_.data(), train.packets};
+  train_.payload = train_.bytes > 0 ? memory::Pieces(pieces_.data(), train_.packets) : memory::Pieces{};
   ++counters_.trains_in;
-  adapter_.receive(train);
+  adapter_.receive(train_);
+  train_.packets = 0;
 }
 
 }  // namespace verbena::engine::fabric

@@ -58,6 +58,21 @@ constexpr std::uint32_t power(std::uint64_t exponent) noexcept {
   return result;
 }
 
+constexpr std::uint64_t kOrder = 0xffffffff;  // of x: that power of it is 1
+
+/// Takes back what so many bits, with which a number was multiplied, did to it.
+constexpr std::uint32_t back(std::uint64_t bits) noexcept {
+  return power(kOrder - bits);
+}
+
+/// For 1, 2, 4, ... bytes.
+constexpr std::array<std::uint32_t, 17> kBack = [] {
+  std::array<std::uint32_t, 17> table{};
+  for (std::size_t bit = 0; bit < table.size(); ++bit) table[bit] = back(std::uint64_t{8} << bit);
+  return table;
+}();
+constexpr std::uint32_t kBackToIdentification = back(32 + 8 * kBehindIdentification);
+
 }  // namespace
 
 FlowIcrc::FlowIcrc(const Ip& ip, const Udp& udp, std::size_t data_bytes) noexcept
@@ -94,10 +109,12 @@ std::uint32_t icrc_behind(std::uint32_t before, std::span<std::byte> covered) no
 
 std::optional<std::uint16_t> identification_of(std::uint32_t found, std::uint32_t stands,
                                                std::size_t covered_bytes) noexcept {
-  // The difference is identification * x^(32 + 8 * bytes behind it); x has the order 2^32 - 1.
-  constexpr std::uint64_t kOrder = 0xffffffff;
-  const std::uint64_t shifted = 32 + 8 * std::uint64_t{kBehindIdentification + covered_bytes};
-  const std::uint32_t alone = product(found ^ stands, power(kOrder - shifted % kOrder));
+  if (covered_bytes >> kBack.size() != 0) return std::nullopt;
+  // The difference is identification * x^(32 + 8 * bytes behind it).
+  std::uint32_t alone = product(found ^ stands, kBackToIdentification);
+  for (std::size_t bit = 0; covered_bytes >> bit != 0; ++bit) {
+    if ((covered_bytes >> bit & 1U) != 0) alone = product(alone, kBack[bit]);
+  }
   if ((alone & 0xffffU) != 0) return std::nullopt;
   const auto first = static_cast<std::uint16_t>(alone >> 16 & 0xffU);
   return static_cast<std::uint16_t>(first << 8 | alone >> 24);

@@ -186,7 +186,7 @@ TEST(UdpStranger, IsReceivedThroughThePacketSocketFromItsSecondBatchOn) {
   EXPECT_EQ(receiving.drain(), 1U);
   EXPECT_EQ(receiving.counters().mended, 1U);
   for (std::uint16_t number = 0; number < 20; ++number)
-    stranger.send(receiving.other.gid, static_cast<std::uint16_t>(number * 977));
+    stranger.send(receiving.other.gid, static_cast<std::uint16_t>(number * 977 + 100));
   EXPECT_EQ(receiving.drain(), 20U) << "each once";
   EXPECT_EQ(receiving.counters().mended, 1U) << "these were seen";
   stranger.send(receiving.other.gid, 5, false);

@@ -29,11 +29,15 @@ struct Way {
   bool v6;
   const char* link;  ///< what `tc` is told of it
   UdpSettings settings;
+  bool apart = false;  ///< packets cross the link one by one, as they do on a cable
 };
 
 const Way kWays[] = {
     {"V4", false, kLossless, {.largest_mtu = 4096}},
     {"V4Packets", false, kLossless, {.way = UdpWay::packets}},
+    {"V4PacketByPacket", false, kLossless, {.way = UdpWay::socket}, true},
+    {"V4PacketByPacketSeen", false, kLossless, {.way = UdpWay::packets}, true},
+    {"V6PacketByPacket", true, kLossless, {}, true},
     {"V4LosesAndReorders", false, "netem loss 2% delay 200us reorder 95%", {}},
     {"V6", true, kLossless, {.largest_mtu = 4096}},
     {"V6LosesAndReorders", true, "netem loss 2% delay 200us reorder 95%", {}},
@@ -90,6 +94,7 @@ int echo(const Way& way, int in, int out) {
       std::string("ip addr add ") + (way.v6 ? "fd78::2/64 dev there nodad" : "10.78.0.2/24 dev there");
   if (!run("ip link set lo up && ip link set there mtu 4400 up && " + set)) return 12;
   if (*way.link != '\0' && !run(std::string("tc qdisc add dev there root ") + way.link)) return 13;
+  if (way.apart && !run("ip link set there gso_max_segs 1")) return 20;
   Side side(way, 2);
   if (!side.nic.port.listen(side.nic.gid)) return 14;
   const Invitation mine = side.invitation();
@@ -119,6 +124,7 @@ int echo(const Way& way, int in, int out) {
   // Whoever has all goes on answering what was lost.
   ::fcntl(in, F_SETFL, O_NONBLOCK);
   while (::read(in, &turn, 1) != 0 && side.clock.now() < end) side.step();
+  if (side.nic.port.counters().mended != 0 || side.nic.port.counters().refused.all() != 0) return 21;
   return 0;
 }
 
@@ -164,6 +170,7 @@ TEST_P(TwoNamespaces, EachMessageComesBackAsItWasSent) {
     GTEST_SKIP() << "`ip` makes no pair of veth here";
   if (*way.link != '\0' && !run(std::string("tc qdisc add dev here root ") + way.link))
     GTEST_SKIP() << "`tc qdisc add ... " << way.link << "` failed: this kernel has no sch_netem";
+  if (way.apart && !run("ip link set here gso_max_segs 1")) GTEST_SKIP() << "`ip` sets no gso_max_segs";
   Side side(way, 1);
   const auto opened = side.nic.port.listen(side.nic.gid);
   if (!opened && way.settings.way == UdpWay::packets) GTEST_SKIP() << opened.error().text;
@@ -199,6 +206,9 @@ TEST_P(TwoNamespaces, EachMessageComesBackAsItWasSent) {
   }
   EXPECT_EQ(side.nic.port.counters().refused.all(), 0U);
   EXPECT_EQ(side.nic.port.counters().mended, 0U);
+  if (way.apart) {
+    EXPECT_EQ(side.nic.port.counters().joined_in, 0U);
+  }
   EXPECT_EQ(reaper.end(), 0) << "its step";
 }
 
