@@ -43,6 +43,7 @@ void Adapter::add(QueuePair& qp) {
 }
 
 void Adapter::remove(QueuePair& qp) noexcept {
+  settle(qp);
   by_number_[qp.number & kNumberMask] = nullptr;
   deadlines_.clear(qp);
   std::erase(refused_, &qp);
@@ -110,6 +111,7 @@ void Adapter::receive(const Train& train) {
 
 void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
   const ibv_qp_state before = qp.state;
+  if (state == IBV_QPS_RESET || state == IBV_QPS_ERR) settle(qp);
   if (state == IBV_QPS_RESET) {
     deadlines_.clear(qp);
     std::erase(refused_, &qp);

@@ -65,6 +65,13 @@ public:
   void receives_posted(QueuePair& qp);
   /// Something for this NIC arrived.
   void receive(const Train& train);
+  /// For a fabric that has many packets at once: from here on no request is acknowledged by itself, and at the end the
+  /// last one of each queue pair is, for all before it. What says more than that is sent at once: answers to READs and
+  /// atomics, and refusals.
+  void begin_batch() noexcept { batching_ = true; }
+  void end_batch();
+  /// Requests were taken that nobody was told of: end_batch() is due.
+  bool owes() const noexcept { return !owing_.empty(); }
   /// Does what is due; the next moment when something will be.
   std::optional<Time> expire(Time now);
   /// Somebody waits for a moment that must not be missed.
@@ -104,8 +111,11 @@ private:
   void take_flush(QueuePair& qp, const Train& train);
   void take_atomic_write(QueuePair& qp, const Train& train);
   void again(QueuePair& qp, const Train& train);
+  void take_rest(QueuePair& qp, const Train& train, std::uint32_t known);
   bool take_receive(QueuePair& qp);
   void advance(QueuePair& qp, const Train& train, std::uint32_t packets);
+  void acknowledge(QueuePair& qp);
+  void settle(QueuePair& qp);
   void not_ready(QueuePair& qp, wire::Psn psn);
   void refuse(QueuePair& qp, const Train& train, wire::NakCode code, ibv_wc_status receive_status,
               ibv_event_type event);
@@ -137,6 +147,8 @@ private:
   Dropped dropped_;
   std::vector<QueuePair*> by_number_;  ///< by the low 16 bits
   std::multimap<wire::Gid, QueuePair*> groups_;
+  std::vector<QueuePair*> owing_;  ///< an acknowledgement, at the end of the batch
+  bool batching_ = false;
   std::vector<QueuePair*> refused_;  ///< by the fabric, which had no room
 };
 

@@ -47,6 +47,7 @@ struct Responder {
   wire::Psn expected;
   std::uint32_t msn = 0;
   bool gap_told = false;       ///< one NAK for a gap, however many packets come behind it
+  bool owes = false;           ///< requests were taken, and no answer sent since
   bool established = false;    ///< IBV_EVENT_COMM_EST was raised
 
   // The message that is under way.

@@ -16,7 +16,31 @@ wire::Packet Adapter::reply(const QueuePair& qp, wire::Opcode opcode, wire::Psn 
   return packet;
 }
 
+/// All that was taken has arrived: now, or at the end of the batch.
+void Adapter::acknowledge(QueuePair& qp) {
+  if (!batching_) return send_acknowledge(qp, qp.responder.expected - 1, wire::Syndrome::ack());
+  if (qp.responder.owes) return;
+  qp.responder.owes = true;
+  owing_.push_back(&qp);
+}
+
+/// Before a queue pair forgets what it took.
+void Adapter::settle(QueuePair& qp) {
+  if (std::erase(owing_, &qp) == 0) return;
+  if (qp.responder.owes) send_acknowledge(qp, qp.responder.expected - 1, wire::Syndrome::ack());
+}
+
+void Adapter::end_batch() {
+  batching_ = false;
+  while (!owing_.empty()) {
+    QueuePair& qp = *owing_.back();
+    owing_.pop_back();
+    if (qp.responder.owes) send_acknowledge(qp, qp.responder.expected - 1, wire::Syndrome::ack());
+  }
+}
+
 void Adapter::send_acknowledge(QueuePair& qp, wire::Psn psn, wire::Syndrome syndrome) {
+  qp.responder.owes = false;  // whatever it says: all before its PSN has arrived
   Train train;
   train.head = reply(qp, wire::Opcode::rc_acknowledge, psn);
   train.head.aeth.syndrome = syndrome;
@@ -27,6 +51,7 @@ void Adapter::send_acknowledge(QueuePair& qp, wire::Psn psn, wire::Syndrome synd
 
 void Adapter::send_read_answer(QueuePair& qp, wire::Psn psn, std::byte* from, std::uint64_t bytes) {
   using enum wire::Opcode;
+  qp.responder.owes = false;  // an answer acknowledges what came before it
   const std::uint32_t mtu = qp.mtu();
   const std::uint32_t all = wire::packets_of(static_cast<std::uint32_t>(bytes), mtu);
   for (std::uint32_t index = 0; index < all;) {
@@ -50,6 +75,7 @@ void Adapter::send_read_answer(QueuePair& qp, wire::Psn psn, std::byte* from, st
 }
 
 void Adapter::send_atomic_answer(QueuePair& qp, wire::Psn psn, std::uint64_t original) {
+  qp.responder.owes = false;
   Train train;
   train.head = reply(qp, wire::Opcode::rc_atomic_acknowledge, psn);
   train.head.atomic_ack.original = original;

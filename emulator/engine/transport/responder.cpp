@@ -39,8 +39,11 @@ void Adapter::requested(QueuePair& qp, const Train& train) {
       case wire::PsnRegion::expected:
         responder.gap_told = false;
         return take(qp, train);
-      case wire::PsnRegion::duplicate:
-        return again(qp, train);
+      case wire::PsnRegion::duplicate: {
+        const auto known = static_cast<std::uint32_t>(wire::distance(train.first(), responder.expected));
+        return train.info().payload == wire::Payload::any && known < train.packets ? take_rest(qp, train, known)
+                                                                                   : again(qp, train);
+      }
       case wire::PsnRegion::ahead:
         if (responder.gap_told) return;
         responder.gap_told = true;
@@ -280,12 +283,26 @@ void Adapter::take_atomic_write(QueuePair& qp, const Train& train) {
   send_read_answer(qp, psn, nullptr, 0);
 }
 
+/// The first `known` packets came before, and those behind them are new.
+void Adapter::take_rest(QueuePair& qp, const Train& train, std::uint32_t known) {
+  const std::uint64_t skipped = std::uint64_t{known} * train.mtu;
+  Train rest = train;
+  rest.head = packet(train, known);
+  rest.head.bth.solicited = train.head.bth.solicited;
+  rest.head.bth.ack_request = train.head.bth.ack_request;
+  rest.packets -= known;
+  rest.bytes -= std::min(skipped, train.bytes);
+  std::vector<memory::Piece> pieces(train.payload.size());
+  rest.payload = memory::slice(train.payload, skipped, rest.bytes, pieces);
+  qp.responder.gap_told = false;
+  take(qp, rest);
+}
+
 /// A request that was done already: what can be answered again is; nothing is done twice.
 void Adapter::again(QueuePair& qp, const Train& train) {
   const Responder& responder = qp.responder;
   const wire::OpcodeInfo& info = train.info();
-  if (info.answer == wire::Answer::acknowledge || info.answer == wire::Answer::none)
-    return send_acknowledge(qp, responder.expected - 1, wire::Syndrome::ack());
+  if (info.answer == wire::Answer::acknowledge || info.answer == wire::Answer::none) return acknowledge(qp);
   const auto found = std::find_if(responder.answered.begin(), responder.answered.end(), [&](const Answered& one) {
     return one.opcode == train.head.bth.opcode && wire::in_window(train.first(), one.first, one.packets);
   });
@@ -322,7 +339,7 @@ void Adapter::remember(QueuePair& qp, const Answered& answered) {
 void Adapter::advance(QueuePair& qp, const Train& train, std::uint32_t packets) {
   if (qp.type != IBV_QPT_RC) return;
   qp.responder.expected = train.first() + packets;
-  if (train.head.bth.ack_request) send_acknowledge(qp, qp.responder.expected - 1, wire::Syndrome::ack());
+  if (train.head.bth.ack_request) acknowledge(qp);
 }
 
 /// No receive for it: RC says so, UC drops it.

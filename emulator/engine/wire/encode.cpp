@@ -21,7 +21,7 @@ struct Layout {
 
 constexpr std::size_t kMostIpBytes = 0xffff;
 
-tl::expected<Layout, EncodeError> layout(const Packet& packet, std::span<const Piece> payload) noexcept {
+tl::expected<Layout, EncodeError> layout(const Packet& packet, std::size_t payload_bytes) noexcept {
   const OpcodeInfo& opcode = info(packet.bth.opcode);
   if (!opcode.known) return tl::unexpected(EncodeError::unknown_opcode);
   const Ip& ip = packet.ip;
@@ -33,10 +33,8 @@ tl::expected<Layout, EncodeError> layout(const Packet& packet, std::span<const P
     return tl::unexpected(EncodeError::field_width);
   }
   Layout bytes;
-  for (const Piece piece : payload) {
-    bytes.payload += piece.size();
-    if (bytes.payload > kMostIpBytes) return tl::unexpected(EncodeError::payload_size);
-  }
+  bytes.payload = payload_bytes;
+  if (payload_bytes > kMostIpBytes) return tl::unexpected(EncodeError::payload_size);
   if ((opcode.payload == Payload::none && bytes.payload != 0) ||
       (opcode.payload == Payload::eight_bytes && bytes.payload != 8)) {
     return tl::unexpected(EncodeError::payload_size);
@@ -45,6 +43,15 @@ tl::expected<Layout, EncodeError> layout(const Packet& packet, std::span<const P
   bytes.pad = pad_after(bytes.payload);
   if (bytes.all() > kMostIpBytes) return tl::unexpected(EncodeError::payload_size);
   return bytes;
+}
+
+tl::expected<Layout, EncodeError> layout(const Packet& packet, std::span<const Piece> payload) noexcept {
+  std::size_t bytes = 0;
+  for (const Piece piece : payload) {
+    bytes += piece.size();
+    if (bytes > kMostIpBytes) return tl::unexpected(EncodeError::payload_size);
+  }
+  return layout(packet, bytes);
 }
 
 std::byte* write_extended(const Packet& packet, const OpcodeInfo& opcode, std::byte* to) noexcept {
@@ -72,10 +79,7 @@ void write_head(const Packet& packet, const Layout& bytes, std::byte* head) noex
   write_ip(packet.ip, udp_bytes, head);
   std::byte* const udp = head + ip_bytes;
   write_udp(packet.udp, udp_bytes, udp);
-  Bth bth = packet.bth;
-  bth.pad = static_cast<std::uint8_t>(bytes.pad);
-  bth.write(udp + Udp::kBytes);
-  write_extended(packet, info(bth.opcode), udp + Udp::kBytes + Bth::kBytes);
+  write_transport_headers(packet, bytes.payload, udp + Udp::kBytes);
 }
 
 /// Where the payload is. It can't be told by comparing addresses: two buffers may lie just so.
@@ -102,6 +106,19 @@ void write_tail(const Packet& packet, const Layout& bytes, std::span<const Piece
 }
 
 }  // namespace
+
+std::size_t write_transport_headers(const Packet& packet, std::size_t payload_bytes, std::byte* to) noexcept {
+  Bth bth = packet.bth;
+  bth.pad = pad_after(payload_bytes);
+  bth.write(to);
+  return static_cast<std::size_t>(write_extended(packet, info(bth.opcode), to + Bth::kBytes) - to);
+}
+
+tl::expected<void, EncodeError> check_encodable(const Packet& packet, std::size_t payload_bytes) noexcept {
+  const auto bytes = layout(packet, payload_bytes);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return {};
+}
 
 std::string_view name(EncodeError error) noexcept {
   switch (error) {

@@ -43,4 +43,12 @@ struct Around {
                                                               std::span<std::byte, kMostHeadBytes> head,
                                                               std::span<std::byte, kMostTailBytes> tail) noexcept;
 
+/// What comes before the payload behind UDP: BTH with its pad for such a payload, and the headers that the opcode has.
+/// Says how many bytes that were. For those who write many packets of one flow; encode() would have said that the
+/// packet can be written.
+std::size_t write_transport_headers(const Packet& packet, std::size_t payload_bytes, std::byte* to) noexcept;
+
+/// Why encode() would not write this packet with so many bytes of payload; nothing where it would.
+[[nodiscard]] tl::expected<void, EncodeError> check_encodable(const Packet& packet, std::size_t payload_bytes) noexcept;
+
 }  // namespace verbena::engine::wire

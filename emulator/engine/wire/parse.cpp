@@ -5,6 +5,7 @@
 #include <array>
 
 #include "engine/wire/bytes.hpp"
+#include "engine/wire/flow_icrc.hpp"
 #include "engine/wire/udp_checksum.hpp"
 
 namespace verbena::engine::wire {
@@ -73,11 +74,9 @@ void read_extended(const OpcodeInfo& opcode, const std::byte* from, Packet& pack
   take(kIeth, packet.invalidate);
 }
 
-/// Reads BTH and what follows, of which there are enough bytes for BTH and ICRC, and whole words.
-tl::expected<void, Refusal> read_transport(Bytes headers_to_bth, Bytes data, Received& received) noexcept {
+/// Reads BTH and what follows, of which there are enough bytes for BTH and ICRC, and whole words; the ICRC is right.
+tl::expected<void, Refusal> read_headers(Bytes data, Received& received) noexcept {
   const Bytes covered = data.first(data.size() - Icrc::kBytes);
-  const Icrc icrc(received.packet.ip.version, headers_to_bth, covered.subspan(Bth::kBytes));
-  if (icrc.value() != Icrc::read(covered.data() + covered.size())) return tl::unexpected(Refusal::icrc);
   const Bth bth = Bth::read(data.data());
   received.packet.bth = bth;
   if (bth.version != 0) return tl::unexpected(Refusal::transport_version);
@@ -96,47 +95,74 @@ tl::expected<void, Refusal> read_transport(Bytes headers_to_bth, Bytes data, Rec
   return {};
 }
 
+tl::expected<void, Refusal> read_transport(Bytes headers_to_bth, Bytes data, Received& received) noexcept {
+  const Bytes covered = data.first(data.size() - Icrc::kBytes);
+  const Icrc icrc(received.packet.ip.version, headers_to_bth, covered.subspan(Bth::kBytes));
+  if (icrc.value() != Icrc::read(covered.data() + covered.size())) return tl::unexpected(Refusal::icrc);
+  return read_headers(data, received);
+}
+
 constexpr std::size_t kLeastData = Bth::kBytes + Icrc::kBytes;
 
-tl::expected<void, Refusal> read_packet(Bytes bytes, Received& received) noexcept {
-  Packet& packet = received.packet;
+tl::expected<void, Refusal> read_outer(Bytes bytes, UdpChecksum expected_sum, Datagram& outer) noexcept {
   if (bytes.empty()) return tl::unexpected(Refusal::too_short);
   const auto version = std::to_integer<unsigned>(bytes[0] >> 4);
   if (version != 4 && version != 6) return tl::unexpected(Refusal::ip_version);
-  const auto ip = version == 4 ? read_v4(bytes, packet.ip) : read_v6(bytes, packet.ip);
+  const auto ip = version == 4 ? read_v4(bytes, outer.ip) : read_v6(bytes, outer.ip);
   if (!ip) return ip;
 
-  const std::size_t ip_bytes = packet.ip.bytes();
+  const std::size_t ip_bytes = outer.ip.bytes();
   const Bytes datagram = bytes.subspan(ip_bytes);
   if (datagram.size() < Udp::kBytes) return tl::unexpected(Refusal::too_short);
-  packet.udp.source_port = load<std::uint16_t>(datagram.data());
-  packet.udp.destination_port = load<std::uint16_t>(datagram.data() + 2);
-  if (packet.udp.destination_port != kRocePort) return tl::unexpected(Refusal::not_roce_port);
+  outer.udp.source_port = load<std::uint16_t>(datagram.data());
+  outer.udp.destination_port = load<std::uint16_t>(datagram.data() + 2);
+  if (outer.udp.destination_port != kRocePort) return tl::unexpected(Refusal::not_roce_port);
   if (load<std::uint16_t>(datagram.data() + 4) != datagram.size()) return tl::unexpected(Refusal::length_mismatch);
-  const Bytes data = datagram.subspan(Udp::kBytes);
-  if (data.size() < kLeastData) return tl::unexpected(Refusal::too_short);
-  if (data.size() % 4 != 0) return tl::unexpected(Refusal::length_mismatch);
-  packet.udp.checksummed = load<std::uint16_t>(datagram.data() + 6) != 0;
-  if (packet.udp.checksummed) {
-    InternetChecksum checksum = begin_udp_checksum(packet.ip.version, bytes.first(ip_bytes));
+  outer.data = datagram.subspan(Udp::kBytes);
+  if (outer.data.size() < kLeastData) return tl::unexpected(Refusal::too_short);
+  if (outer.data.size() % 4 != 0) return tl::unexpected(Refusal::length_mismatch);
+  outer.udp.checksummed = load<std::uint16_t>(datagram.data() + 6) != 0;
+  if (outer.udp.checksummed && expected_sum == UdpChecksum::stands) {
+    InternetChecksum checksum = begin_udp_checksum(outer.ip.version, bytes.first(ip_bytes));
     checksum.add(datagram);
     if (checksum.value() != 0) return tl::unexpected(Refusal::udp_checksum);
   }
-  return read_transport(bytes, data, received);
+  return {};
+}
+
+tl::expected<void, Refusal> read_packet(Bytes bytes, Received& received) noexcept {
+  Datagram outer;
+  if (const auto read = read_outer(bytes, UdpChecksum::stands, outer); !read) return read;
+  received.packet.ip = outer.ip;
+  received.packet.udp = outer.udp;
+  return read_transport(bytes, outer.data, received);
+}
+
+/// What a socket gave can be the data of a RoCE packet at all.
+tl::expected<void, Refusal> check_datagram(const Udp& udp, std::size_t bytes) noexcept {
+  constexpr std::size_t kMostData = 0xffff - Ip::kV6Bytes - Udp::kBytes;
+  if (udp.destination_port != kRocePort) return tl::unexpected(Refusal::not_roce_port);
+  if (bytes < kLeastData) return tl::unexpected(Refusal::too_short);
+  if (bytes % 4 != 0 || bytes > kMostData) return tl::unexpected(Refusal::length_mismatch);
+  return {};
 }
 
 tl::expected<void, Refusal> read_datagram(Bytes data, Received& received) noexcept {
-  constexpr std::size_t kMostData = 0xffff - Ip::kV6Bytes - Udp::kBytes;
   const Packet& packet = received.packet;
-  if (packet.udp.destination_port != kRocePort) return tl::unexpected(Refusal::not_roce_port);
-  if (data.size() < kLeastData) return tl::unexpected(Refusal::too_short);
-  if (data.size() % 4 != 0 || data.size() > kMostData) return tl::unexpected(Refusal::length_mismatch);
+  if (const auto right = check_datagram(packet.udp, data.size()); !right) return right;
   std::array<std::byte, Ip::kV6Bytes + Udp::kBytes + Bth::kBytes> headers{};
   const auto udp_bytes = static_cast<std::uint16_t>(Udp::kBytes + data.size());
   write_ip(packet.ip, udp_bytes, headers.data());
   write_udp(packet.udp, udp_bytes, headers.data() + packet.ip.bytes());
   std::copy_n(data.data(), Bth::kBytes, headers.data() + packet.ip.bytes() + Udp::kBytes);
   return read_transport(headers, data, received);
+}
+
+tl::expected<void, Refusal> read_in_flow(std::uint32_t before, std::span<std::byte> data, Received& received) noexcept {
+  if (const auto right = check_datagram(received.packet.udp, data.size()); !right) return right;
+  const std::span<std::byte> covered = data.first(data.size() - Icrc::kBytes);
+  if (icrc_behind(before, covered) != Icrc::read(covered.data() + covered.size())) return tl::unexpected(Refusal::icrc);
+  return read_headers(data, received);
 }
 
 }  // namespace
@@ -156,6 +182,28 @@ Parsed parse_datagram(const Ip& ip, const Udp& udp, std::span<const std::byte> d
   parsed->packet.ip = ip;
   parsed->packet.udp = udp;
   if (const auto read = read_datagram(data, *parsed); !read) {
+    ++counts[read.error()];
+    parsed = tl::unexpected(read.error());
+  }
+  return parsed;
+}
+
+tl::expected<Datagram, Refusal> parse_outer(std::span<const std::byte> bytes, UdpChecksum checksum,
+                                            RefusalCounts& counts) noexcept {
+  tl::expected<Datagram, Refusal> outer;
+  if (const auto read = read_outer(bytes, checksum, *outer); !read) {
+    ++counts[read.error()];
+    outer = tl::unexpected(read.error());
+  }
+  return outer;
+}
+
+Parsed parse_in_flow(const Ip& ip, const Udp& udp, std::uint32_t before, std::span<std::byte> data,
+                     RefusalCounts& counts) noexcept {
+  Parsed parsed;
+  parsed->packet.ip = ip;
+  parsed->packet.udp = udp;
+  if (const auto read = read_in_flow(before, data, *parsed); !read) {
     ++counts[read.error()];
     parsed = tl::unexpected(read.error());
   }

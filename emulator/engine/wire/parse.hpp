@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <tl/expected.hpp>
@@ -29,5 +30,27 @@ using Parsed = tl::expected<Received, Refusal>;
 /// business.
 [[nodiscard]] Parsed parse_datagram(const Ip& ip, const Udp& udp, std::span<const std::byte> data,
                                     RefusalCounts& counts) noexcept;
+
+/// IP and UDP of a packet, and what lies behind them.
+struct Datagram {
+  Ip ip;
+  Udp udp;
+  std::span<const std::byte> data;
+};
+
+/// What is true of a UDP checksum that is there.
+enum class UdpChecksum : bool {
+  stands,   ///< it was sent, or could have been
+  pending,  ///< the host has not worked it out, since the packet has not left it or was put together from several
+};
+
+/// Reads no further than UDP: `bytes` may be many packets of a flow that the host has joined under one head.
+[[nodiscard]] tl::expected<Datagram, Refusal> parse_outer(std::span<const std::byte> bytes, UdpChecksum checksum,
+                                                          RefusalCounts& counts) noexcept;
+
+/// As parse_datagram(), for one of many datagrams of a flow: `before` is what the ICRC comes to over IP and UDP
+/// (flow_icrc.hpp). One byte of `data` is another while this runs.
+[[nodiscard]] Parsed parse_in_flow(const Ip& ip, const Udp& udp, std::uint32_t before, std::span<std::byte> data,
+                                   RefusalCounts& counts) noexcept;
 
 }  // namespace verbena::engine::wire

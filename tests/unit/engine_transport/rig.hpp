@@ -48,10 +48,12 @@ inline constexpr memory::DomainId kDomain = 1;
 /// A NIC with memory of its own behind one key.
 template <class Fabric>
 struct Nic {
-  Nic(Fabric& fabric, transport::Clock& clock, std::uint8_t host)
-      : gid(wire::mapped(10, 0, 0, host)), port(fabric), adapter(keys, port, clock, told) {
+  Nic(Fabric& fabric, transport::Clock& clock, std::uint8_t host) : Nic(fabric, clock, wire::mapped(10, 0, 0, host)) {}
+  /// Whoever may not get the address listens once more, and sees why.
+  Nic(Fabric& fabric, transport::Clock& clock, const wire::Gid& address)
+      : gid(address), port(fabric), adapter(keys, port, clock, told) {
     port.connect(adapter);
-    port.listen(gid);
+    static_cast<void>(port.listen(gid));
   }
 
   memory::Region& region(std::byte* at, std::size_t bytes,
@@ -165,6 +167,7 @@ void aim(End<Fabric>& from, const End<Fabric>& to, const Path& path, std::uint32
   qp.attr.sq_psn = psn;
   qp.attr.rq_psn = psn;
   qp.attr.qkey = 0x11;
+  qp.route.ip.version = wire::is_mapped(from.nic.gid) ? wire::IpVersion::v4 : wire::IpVersion::v6;
   qp.route.ip.source = from.nic.gid;
   qp.route.ip.destination = to.nic.gid;
   from.nic.adapter.enter(qp, IBV_QPS_INIT);

@@ -24,7 +24,10 @@ def main():
     writer, packets = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10000
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "engine.pcapng")
-        subprocess.run([writer, path, str(packets)], check=True)
+        wrote = subprocess.run([writer, path, str(packets)])
+        if wrote.returncode == 77:
+            return 77  # and said why
+        wrote.check_returncode()
         command = ["tshark", "-n", "-r", path, "-T", "fields", "-E", "separator=|", "-o", "ip.check_checksum:TRUE",
                    "-o", "udp.check_checksum:TRUE"]
         for protocol in GUESSES:
