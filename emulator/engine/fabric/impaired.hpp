@@ -37,7 +37,7 @@ public:
     void listen(const wire::Gid& gid) { fabric_.book_.add(gid, *this); }
 
     bool send(const transport::Train& train) noexcept override;
-    std::uint32_t most_packets() const noexcept override { return 1; }
+    std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return 1; }
     std::uint32_t window() const noexcept override { return kWindow; }
 
     /// While it is down, nothing comes or goes.
