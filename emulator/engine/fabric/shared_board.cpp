@@ -90,7 +90,7 @@ tl::expected<SharedBoard, JoinFailure> SharedBoard::join(const std::string& name
     Head& head = *reinterpret_cast<Head*>(board.memory_);
     const std::uint64_t magic = head.magic.load(std::memory_order_acquire);
     bool lived_in = false;
-    for (std::uint32_t slot = 1; slot <= kSlots; ++slot) lived_in = lived_in || board.held(slot);
+    for (std::uint32_t slot = 1; slot <= kSlots; ++slot) lived_in = lived_in || board.lived_in(slot);
     if (!lived_in && (magic != 0 || head.joined.load(std::memory_order_relaxed) != 0)) {
       // All have died. What they left isn't looked at.
       ::unlink(path->c_str());
@@ -175,7 +175,7 @@ void SharedBoard::leave() noexcept {
   mine.version.store(version + 1, std::memory_order_release);
   bool others = false;
   for (std::uint32_t slot = 1; slot <= kSlots; ++slot) {
-    if (slot != slot_ && held(slot)) others = true;
+    if (slot != slot_ && lived_in(slot)) others = true;
   }
   if (others) {
     knock_all();
@@ -235,6 +235,13 @@ std::optional<SlotSays> SharedBoard::read(std::uint32_t slot) const {
 
 bool SharedBoard::held(std::uint32_t slot) const noexcept {
   return shared_file::held(file_, slot);
+}
+
+/// Somebody holds it, and isn't a child that was left behind.
+bool SharedBoard::lived_in(std::uint32_t slot) const {
+  if (!held(slot)) return false;
+  const auto says = read(slot);
+  return !says || !has_ended(says->process);
 }
 
 bool SharedBoard::lives(std::uint32_t slot, const ProcessIdentity& process) const noexcept {

@@ -113,6 +113,7 @@ private:
   SharedBoard() = default;
   bool claim(const std::uint64_t& witness) noexcept;
   bool held(std::uint32_t slot) const noexcept;
+  bool lived_in(std::uint32_t slot) const;
   void knock_all() const noexcept;
 
   std::string path_;

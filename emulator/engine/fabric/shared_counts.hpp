@@ -15,6 +15,7 @@ struct SharedCounts {
   std::uint64_t copied = 0;  ///< those that would have, and whose reader may not read this process's memory
   std::uint64_t withdrawn = 0;  ///< messages that arrived, and whose memory had been taken back
   std::uint64_t unreachable = 0;  ///< messages that arrived, and whose memory could not be read
+  std::uint64_t wakes = 0;       ///< readers that were asleep
   std::uint64_t no_memory = 0;  ///< rings for which the host had no room
 };
 

@@ -97,7 +97,9 @@ void Outgoing::published() noexcept {
   // Between what was written and the question whether anybody has to be woken for it: the sleeper does the same the
   // other way round, and only a fence that orders a store before a load lets neither miss the other.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (board_.at(to_).asleep.load(std::memory_order_relaxed) != 0) board_.wake(to_);
+  if (board_.at(to_).asleep.load(std::memory_order_relaxed) == 0) return;
+  ++counts_.wakes;
+  board_.wake(to_);
 }
 
 bool Outgoing::send(const Train& train) {

@@ -66,6 +66,7 @@ void SharedService::ring_own() noexcept {
 void SharedService::awake() noexcept {
   polls_ = 0;
   dozes_ = false;
+  polled_ = true;
   board_.own().asleep.store(0, std::memory_order_relaxed);
   ring_own();
 }
@@ -98,6 +99,7 @@ void SharedService::run() noexcept {
       const std::lock_guard locked(lock_);
       const bool polls = std::exchange(polled_, false);
       const bool lingers = !polls && now() < lingers_until;
+      if (dozes_ == polls) polls_ = 0;
       dozes_ = !polls;
       own.asleep.store(polls || lingers ? 0 : 1, std::memory_order_relaxed);
       // Pairs with the fence of senders: what they wrote before they looked is seen by what follows.

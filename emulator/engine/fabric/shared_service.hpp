@@ -44,8 +44,11 @@ public:
   // Under the NIC's lock:
   /// The program polled. It may do so a few times and sleep again: only who goes on is taken for awake.
   void polled() noexcept {
-    polled_ = true;
-    if (dozes_ && ++polls_ > kPollsAwake) awake();
+    if (!dozes_) {
+      polled_ = true;
+    } else if (++polls_ > kPollsAwake) {
+      awake();
+    }
   }
   /// The program is about to sleep: from now on it is woken. What came before has to be looked for once more.
   void doze() noexcept;

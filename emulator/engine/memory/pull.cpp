@@ -58,13 +58,13 @@ private:
   std::size_t bytes_ = 0;
 };
 
-struct At {
+struct Cursor {
   std::size_t piece = 0;
   std::uint64_t offset = 0;
 };
 
-At find(Pieces pieces, std::uint64_t offset) noexcept {
-  At at{0, offset};
+Cursor seek(Pieces pieces, std::uint64_t offset) noexcept {
+  Cursor at{0, offset};
   while (at.piece < pieces.size() && at.offset >= pieces[at.piece].bytes) at.offset -= pieces[at.piece++].bytes;
   return at;
 }
@@ -74,8 +74,8 @@ At find(Pieces pieces, std::uint64_t offset) noexcept {
 int pull(const Owner& owner, Pieces to, std::uint64_t to_offset, Pieces from, std::uint64_t from_offset,
          std::uint64_t bytes, Withdrawn withdrawn) noexcept {
   Batch batch(owner);
-  At there = find(to, to_offset);
-  At here = find(from, from_offset);
+  Cursor there = seek(to, to_offset);
+  Cursor here = seek(from, from_offset);
   std::byte* end = nullptr;  // the last run
   std::size_t end_bytes = 0;
   std::array<std::byte, sizeof(std::uint64_t)> word{};

@@ -136,6 +136,37 @@ TEST(Board, KnowsAKilledMemberBeforeItsParentDoes) {
   EXPECT_FALSE(exists(file_of(name))) << "the killed one is no reason to keep it";
 }
 
+TEST(Board, KnowsAKilledMemberThoughAChildOfItKeepsItsFiles) {
+  const std::string name = fresh_name();
+  auto one = join(name);
+  ASSERT_TRUE(one);
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  struct {
+    std::uint32_t slot;
+    pid_t grandchild;
+  } told{};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto board = SharedBoard::join(name, kMode, kWitness);
+    told.slot = board ? board->slot() : 0;
+    told.grandchild = ::fork();
+    if (told.grandchild != 0) static_cast<void>(::write(pipe[1], &told, sizeof told) == sizeof told);
+    for (;;) ::pause();
+  }
+  ASSERT_EQ(::read(pipe[0], &told, sizeof told), static_cast<ssize_t>(sizeof told));
+  const auto says = one->read(told.slot);
+  ASSERT_TRUE(says);
+  EXPECT_TRUE(one->lives(told.slot, says->process));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(one->lives(told.slot, says->process));
+  ::kill(told.grandchild, SIGKILL);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  one->leave();
+}
+
 TEST(Board, BeginsAnewWhereAllWereKilled) {
   const std::string name = fresh_name();
   std::uint32_t slot = 0;
