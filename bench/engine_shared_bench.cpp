@@ -248,6 +248,24 @@ void send_and_back(benchmark::State& state) {
 }
 BENCHMARK(send_and_back)->Arg(8)->Arg(64)->Arg(4096)->UseRealTime();
 
+/// A message and its acknowledgement, both ends in one thread: all the work of both, and no waiting.
+void send_alone(benchmark::State& state) {
+  const auto bytes = static_cast<std::uint32_t>(state.range(0));
+  const std::string name = fresh_name();
+  Meeting& meet = meeting();
+  End one(name, 0, true, meet);
+  End other(name, 1, true, meet);
+  one.connect();
+  other.connect();
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    one.post(IBV_WR_SEND, bytes);
+    other.take();
+    benchmark::DoNotOptimize(one.poll());
+  }
+}
+BENCHMARK(send_alone)->Arg(8)->Arg(64)->Arg(4096);
+
 /// What a line of the cache needs there and back: no message can be faster than twice this.
 void cache_line_and_back(benchmark::State& state) {
   Meeting& meet = meeting();

@@ -38,7 +38,7 @@ public:
     bool serves = true;    ///< it has a thread, which works while the program doesn't
     /// Said once: the kernel doesn't let this process read the memory of another one (errno), so its payload is copied
     /// twice. Called under the lock.
-    std::function<void(int)> pull_refused;
+    std::function<void(int)> pull_refused{};
   };
 
   /// Not under the lock. `lock` and `clock` live longer.

@@ -35,18 +35,15 @@ TEST_P(SharedFork, LeavesTheChildNothingAndTheParentAll) {
   auto a = std::make_unique<Member>(options(name, true, GetParam().serves), std::uint8_t{1}, clock);
   Member b(options(name), 2, clock);
   {
+    const std::lock_guard held(a->mutex);  // so that its thread holds nothing that the child gets
     End<Shared> from(*a->nic, a->number(17));
     End<Shared> to(*b.nic, b.number(18));
-    {
-      const std::lock_guard locked(a->mutex);
-      connect(from, to);
-      to.receive(1, {to.sge(0, 100)});
-      from.send(work(IBV_WR_SEND, 1), {from.sge(0, 10)});
-    }
+    connect(from, to);
+    to.receive(1, {to.sge(0, 100)});
+    from.send(work(IBV_WR_SEND, 1), {from.sge(0, 10)});
     settle(b);
     EXPECT_TRUE(to.poll());
 
-    const std::unique_lock held(a->mutex);  // so that its thread holds nothing that the child gets
     const pid_t child = GetParam().fork();
     if (child == 0) {
       int wrong = 0;

@@ -46,8 +46,16 @@ struct Member {
       return;
     }
     fabric = std::move(*joined);
+    const std::lock_guard locked(mutex);
     nic = std::make_unique<Nic<Shared>>(*fabric, clock, host);
   }
+  ~Member() {
+    if (!nic) return;
+    const std::lock_guard locked(mutex);
+    nic.reset();
+  }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
 
   std::uint32_t number(std::uint32_t low) const { return fabric->number(low); }
 
