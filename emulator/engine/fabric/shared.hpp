@@ -87,7 +87,9 @@ public:
   /// What a program calls when it has posted, and won't poll soon: has the thread wake in time.
   void settle() noexcept;
   /// The program is about to sleep until an event comes; progress() once more before it does.
-  void doze() noexcept { service_.doze(); }
+  void doze() noexcept {
+    if (here()) service_.doze();
+  }
 
   /// This is the process that joined, and no child of it.
   bool here() const noexcept { return guard_.here(); }

@@ -271,10 +271,14 @@ void SharedBoard::wake(std::uint32_t slot) const noexcept {
 
 RingMapping SharedBoard::map(std::uint32_t from, std::uint32_t to, bool made) const noexcept {
   const std::uint64_t at = ring_at(from, to);
-  if (made && !shared_file::give(file_, at, kRingPart)) return {};
+  if (made && !give(from, to)) return {};
   auto* const memory = static_cast<std::byte*>(map_part(file_, at, kRingPart));
   if (memory == nullptr) return {};
   return {reinterpret_cast<RingControl*>(memory), memory + kPart};
+}
+
+bool SharedBoard::give(std::uint32_t from, std::uint32_t to) const noexcept {
+  return shared_file::give(file_, ring_at(from, to), kRingPart);
 }
 
 void SharedBoard::unmap(const RingMapping& ring) noexcept {

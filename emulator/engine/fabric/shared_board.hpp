@@ -105,6 +105,8 @@ public:
   /// The memory of the ring from a slot to another; `made`: the host has to give it. Null where it doesn't.
   RingMapping map(std::uint32_t from, std::uint32_t to, bool made) const noexcept;
   static void unmap(const RingMapping& ring) noexcept;
+  /// The host has memory for that ring from now on; false where it has none.
+  bool give(std::uint32_t from, std::uint32_t to) const noexcept;
   /// What the ring holds is gone, and the host has its memory again, but for the head.
   void empty(std::uint32_t from, std::uint32_t to) const noexcept;
 

@@ -11,8 +11,8 @@ namespace {
 
 using transport::Train;
 
-/// Payload from here on is left where it is: below, copying twice costs less than asking the kernel
-/// (engine_shared_bench, `lent_or_copied`).
+/// Payload from here on is left where it is: below, copying twice should cost less than asking the kernel
+/// (engine_shared_bench shows both, by size).
 constexpr std::uint64_t kLendFrom = 1U << 14;
 
 bool overlap(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t other, std::uintptr_t other_end) noexcept {
@@ -42,6 +42,12 @@ bool Outgoing::open() noexcept {
     board_.knock(to_);
     return false;
   }
+  // Again: whoever read it gave its memory back before it let go of it.
+  if (!board_.give(board_.slot(), to_)) {
+    SharedBoard::unmap(ring);
+    ++counts_.no_memory;
+    return false;
+  }
   ring_ = ring;
   control.attached.store(0, std::memory_order_relaxed);
   control.writer.store(board_.incarnation(), std::memory_order_relaxed);
@@ -57,10 +63,7 @@ bool Outgoing::lends(const Train& train) noexcept {
   if (!train.stays || train.bytes < kLendFrom || train.payload.size() > kMostPieces) return false;
   if (std::any_of(train.payload.begin(), train.payload.end(), [](const auto& piece) { return piece.data == nullptr; }))
     return false;
-  if (ring_.control->pulls.load(std::memory_order_relaxed) != 0) return true;
-  // Where it has not come to look at the ring yet, it is not known.
-  if (ring_.control->attached.load(std::memory_order_relaxed) != 0) ++counts_.copied;
-  return false;
+  return ring_.control->pulls.load(std::memory_order_relaxed) != 0;
 }
 
 bool Outgoing::put(const Train& train) {
@@ -70,6 +73,9 @@ bool Outgoing::put(const Train& train) {
   std::byte* const room = writer_.reserve(bytes);
   if (room == nullptr) return false;
   write_copied(train, {room, bytes});
+  // Before the reader has come to look at the ring, it is not known what it may.
+  if (train.stays && train.bytes >= kLendFrom && ring_.control->attached.load(std::memory_order_relaxed) != 0)
+    ++counts_.copied;
   published();
   return true;
 }

@@ -52,6 +52,7 @@ TEST_P(SharedFork, LeavesTheChildNothingAndTheParentAll) {
       from.send(work(IBV_WR_SEND, 2), {from.sge(0, 10)});
       from.send(rdma(IBV_WR_RDMA_WRITE, 3, to.address(0), to.region->key), {from.sge(0, 10)});
       a->fabric->settle();
+      a->fabric->doze();
       a->nic->port.withdraw(memory::Piece{from.memory.data(), 10});
       from.nic.adapter.enter(from.qp, IBV_QPS_RESET);
       a->nic.reset();
