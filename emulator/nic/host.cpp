@@ -42,7 +42,7 @@ std::optional<Time> Host::do_what_is_due() {
   }
   std::optional<Time> next;
   for (engine::transport::Adapter* const adapter : adapters_) {
-    const auto due = adapter->waits() ? adapter->expire(clock_.now()) : std::nullopt;
+    const auto due = adapter->next() ? adapter->expire(clock_.now()) : std::nullopt;
     if (due && (!next || *due < *next)) next = due;
   }
   while (fabric_->deliver()) {
@@ -53,7 +53,7 @@ std::optional<Time> Host::do_what_is_due() {
 
 void Host::progress() {
   if (direct_ && std::none_of(adapters_.begin(), adapters_.end(),
-                              [](const engine::transport::Adapter* adapter) { return adapter->waits(); })) {
+                              [](const engine::transport::Adapter* adapter) { return adapter->next().has_value(); })) {
     return;
   }
   const auto next = do_what_is_due();

@@ -56,6 +56,10 @@ public:
 
   engine::memory::KeyTable& keys() noexcept { return keys_; }
   engine::transport::Adapter& adapter() noexcept { return adapter_; }
+  /// Nothing of this memory is read late any more: its region goes, or is another one from now on.
+  void withdraw(const engine::memory::Region& region) noexcept {
+    port_->withdraw(engine::memory::Piece{region.host, region.length});
+  }
   Counts counts;
 
   const std::vector<Gid>& gids(std::uint8_t port) const noexcept;

@@ -186,6 +186,7 @@ int EmulatedVerbs::rereg_mr(ibv_mr* plain, int flags, ibv_pd* pd, void* address,
   const std::size_t bytes = moves ? length : plain->length;
   if (const int error = engine::memory::pin(at, bytes, (after & IBV_ACCESS_LOCAL_WRITE) != 0); error != 0)
     return refuse(IBV_REREG_MR_ERR_CMD, error);
+  nic_of(plain->context).withdraw(region);
   region.access = after;
   if (moves) {
     region.address = reinterpret_cast<std::uintptr_t>(address);
@@ -210,6 +211,7 @@ int EmulatedVerbs::dereg_mr(ibv_mr* plain) {
   Mr& mr = of<Mr>(plain);
   if (mr.region->windows > 0) return EBUSY;
   Nic& nic = nic_of(plain->context);
+  nic.withdraw(*mr.region);
   nic.keys().remove(*mr.region);
   --nic.counts.regions;
   --mr.pd->users;

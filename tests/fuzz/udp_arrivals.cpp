@@ -21,7 +21,7 @@ struct Nobody final : transport::Notices, transport::Outlet, transport::Clock {
   void on_completion_queue(queues::CompletionQueue& /*cq*/) noexcept override {}
   void on_shared_receive_queue(queues::SharedReceiveQueue& /*srq*/, ibv_event_type /*event*/) noexcept override {}
   bool send(const transport::Train& /*train*/) noexcept override { return true; }
-  std::uint32_t most_packets() const noexcept override { return 1; }
+  std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return 1; }
   std::uint32_t window() const noexcept override { return 1; }
   transport::Time now() noexcept override { return {}; }
 };

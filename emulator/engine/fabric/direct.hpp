@@ -28,7 +28,7 @@ public:
 
     bool send(const transport::Train& train) noexcept override;
     /// The packets of a message are numbered, and otherwise go together.
-    std::uint32_t most_packets() const noexcept override { return kMost; }
+    std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return kMost; }
     std::uint32_t window() const noexcept override { return kMost; }
 
   private:

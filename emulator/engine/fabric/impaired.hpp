@@ -39,7 +39,7 @@ public:
     void forget(const wire::Gid& gid) noexcept override { fabric_.book_.remove(gid, *this); }
 
     bool send(const transport::Train& train) noexcept override;
-    std::uint32_t most_packets() const noexcept override { return 1; }
+    std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return 1; }
     std::uint32_t window() const noexcept override { return kWindow; }
 
     /// While it is down, nothing comes or goes.

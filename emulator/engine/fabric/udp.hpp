@@ -45,7 +45,7 @@ public:
     void forget(const wire::Gid& gid) noexcept;
 
     bool send(const transport::Train& train) noexcept override;
-    std::uint32_t most_packets() const noexcept override { return most_packets_; }
+    std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return most_packets_; }
     std::uint32_t window() const noexcept override { return window_; }
 
     /// Takes up to so many messages of the kernel's that have arrived, and sends what waits; how many it took. What is

@@ -49,10 +49,10 @@ struct UdpCounters {
   std::uint64_t joined_in = 0;   ///< of them, those that came as part of a train that the kernel did not take apart
   std::uint64_t trains_in = 0;   ///< what they were handed over as
   std::uint64_t mended = 0;  ///< their identification, which this fabric would not have written, came out of their ICRC
-  std::uint64_t asked_to_wait = 0;    ///< requests that there was no room for
+  std::uint64_t asked_to_wait = 0;  ///< requests that there was no room for
   std::uint64_t answers_dropped = 0;  ///< for which there was no room, and none where they could have waited
-  std::uint64_t not_splittable = 0;   ///< several packets in one frame, and the kernel did not say where they part
-  std::uint64_t other_links = 0;      ///< frames of links whose head is not known
+  std::uint64_t not_splittable = 0;  ///< several packets in one frame, and the kernel did not say where they part
+  std::uint64_t other_links = 0;  ///< frames of links whose head is not known
   wire::RefusalCounts refused;
   SendFailures failures;
 };

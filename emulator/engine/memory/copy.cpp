@@ -86,6 +86,18 @@ void copy_in_order(std::byte* to, const std::byte* from, std::size_t bytes) noex
   move_and_publish<std::uint8_t>(to, from, bytes);
 }
 
+std::size_t last_store(const std::byte* to, std::size_t bytes) noexcept {
+  if (fits<std::uint64_t>(to, bytes)) return sizeof(std::uint64_t);
+  if (fits<std::uint32_t>(to, bytes)) return sizeof(std::uint32_t);
+  if (fits<std::uint16_t>(to, bytes)) return sizeof(std::uint16_t);
+  return bytes > 0 ? 1 : 0;
+}
+
+void publish_last(std::byte* to, std::size_t bytes, const std::byte* from) noexcept {
+  const std::size_t width = last_store(to, bytes);
+  copy_in_order(to + bytes - width, from, width);
+}
+
 std::uint64_t copy(Pieces to, std::uint64_t to_offset, Pieces from, std::uint64_t from_offset,
                    std::uint64_t bytes) noexcept {
   At there = find(to, to_offset);

@@ -27,6 +27,11 @@ void copy_in_order(std::byte* to, const std::byte* from, std::size_t bytes) noex
 std::uint64_t copy(Pieces to, std::uint64_t to_offset, Pieces from, std::uint64_t from_offset,
                    std::uint64_t bytes) noexcept;
 
+/// Bytes at the end of these that one store can write: up to eight, as alignment has it.
+std::size_t last_store(const std::byte* to, std::size_t bytes) noexcept;
+/// Writes the last last_store() of them, which are at `from`, in one release store.
+void publish_last(std::byte* to, std::size_t bytes, const std::byte* from) noexcept;
+
 /// The bytes from `offset` on, as pieces of their own in `room`; those that fit, and no more than `bytes`.
 Pieces slice(Pieces pieces, std::uint64_t offset, std::uint64_t bytes, std::span<Piece> room) noexcept;
 

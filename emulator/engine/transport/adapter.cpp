@@ -44,6 +44,7 @@ void Adapter::add(QueuePair& qp) {
 
 void Adapter::remove(QueuePair& qp) noexcept {
   settle(qp);
+  if (qp.type == IBV_QPT_RC) outlet_.withdraw(qp);
   by_number_[qp.number & kNumberMask] = nullptr;
   deadlines_.clear(qp);
   std::erase(refused_, &qp);
@@ -112,6 +113,8 @@ void Adapter::receive(const Train& train) {
 void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
   const ibv_qp_state before = qp.state;
   if (state == IBV_QPS_RESET || state == IBV_QPS_ERR) settle(qp);
+  const bool ends = state == IBV_QPS_RESET || (state == IBV_QPS_ERR && before != IBV_QPS_ERR);
+  if (ends && qp.type == IBV_QPT_RC) outlet_.withdraw(qp);
   if (state == IBV_QPS_RESET) {
     deadlines_.clear(qp);
     std::erase(refused_, &qp);
@@ -239,6 +242,18 @@ void Adapter::push(queues::CompletionQueue& cq, queues::Completion& completion, 
   for (QueuePair* const qp : by_number_) {
     if (qp != nullptr && (qp->send_cq == &cq || qp->receive_cq == &cq) && qp->state != IBV_QPS_RESET) fail(*qp);
   }
+}
+
+/// The first bytes of its payload to where they belong. False where they can't be had, and then the train is as if it
+/// had not come: some of it may have been written, as with any message that ends too early.
+bool Adapter::bring(memory::Pieces to, std::uint64_t to_offset, const Train& train, std::uint64_t bytes) noexcept {
+  if (train.lender == nullptr) {
+    memory::copy(to, to_offset, train.payload, 0, bytes);
+    return true;
+  }
+  if (bytes == 0 || train.lender->copy(to, to_offset, train.payload, 0, bytes)) return true;
+  ++dropped_.out_of_reach;
+  return false;
 }
 
 void Adapter::drained(QueuePair& qp) {

@@ -29,6 +29,7 @@ struct Dropped {
   std::uint64_t out_of_order = 0;    ///< UC: of a message whose beginning was lost
   std::uint64_t too_long = 0;        ///< UD: more than the MTU, or more than the receive holds
   std::uint64_t stray_answer = 0;    ///< an acknowledgement of nothing that is under way
+  std::uint64_t out_of_reach = 0;   ///< RC: its payload lies in memory that was taken back, or its process is gone
   std::uint64_t refused = 0;         ///< UC: a request that RC would have refused by a NAK
 };
 
@@ -74,8 +75,8 @@ public:
   bool owes() const noexcept { return !owing_.empty(); }
   /// Does what is due; the next moment when something will be.
   std::optional<Time> expire(Time now);
-  /// Somebody waits for a moment that must not be missed.
-  bool waits() const noexcept { return deadlines_.next().has_value(); }
+  /// When something will be due.
+  std::optional<Time> next() const noexcept { return deadlines_.next(); }
   /// Everybody whom the fabric had no room for.
   void retry_refused();
 
@@ -138,6 +139,7 @@ private:
   void flush(QueuePair& qp);
   void push(queues::CompletionQueue& cq, queues::Completion& completion, bool solicited);
   void drained(QueuePair& qp);
+  bool bring(memory::Pieces to, std::uint64_t to_offset, const Train& train, std::uint64_t bytes) noexcept;
 
   memory::KeyTable& keys_;
   Outlet& outlet_;

@@ -147,7 +147,7 @@ void Adapter::read_answer(QueuePair& qp, const Train& train) {
     return fail(qp);
   }
   if (read) {
-    memory::copy(qp.scattered, offset, train.payload, 0, train.bytes);
+    if (!bring(qp.scattered, offset, train, train.bytes)) return;
   } else if (atomic) {
     std::uint64_t original = train.head.atomic_ack.original;
     const memory::Piece piece{reinterpret_cast<std::byte*>(&original), sizeof original};

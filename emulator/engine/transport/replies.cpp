@@ -55,7 +55,7 @@ void Adapter::send_read_answer(QueuePair& qp, wire::Psn psn, std::byte* from, st
   const std::uint32_t mtu = qp.mtu();
   const std::uint32_t all = wire::packets_of(static_cast<std::uint32_t>(bytes), mtu);
   for (std::uint32_t index = 0; index < all;) {
-    const std::uint32_t packets = std::min(outlet_.most_packets(), all - index);
+    const std::uint32_t packets = std::min(outlet_.most_packets(qp), all - index);
     const bool begins = index == 0;
     const bool ends = index + packets == all;
     const std::uint64_t offset = std::uint64_t{index} * mtu;
@@ -69,6 +69,8 @@ void Adapter::send_read_answer(QueuePair& qp, wire::Psn psn, std::byte* from, st
     train.bytes = ends ? bytes - offset : std::uint64_t{packets} * mtu;
     const memory::Piece piece{from == nullptr ? nullptr : from + offset, train.bytes};
     if (train.bytes > 0) train.payload = {&piece, 1};
+    train.stays = true;
+    train.from_qp = qp.number;
     outlet_.send(train);
     index += packets;
   }

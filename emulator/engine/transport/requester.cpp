@@ -119,7 +119,7 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
   const bool answer = wants_answer(work.opcode);
   const std::uint32_t mtu = qp.mtu();
 
-  std::uint32_t room = outlet_.most_packets();
+  std::uint32_t room = outlet_.most_packets(qp);
   if (qp.type == IBV_QPT_RC) {
     const auto sent = static_cast<std::uint32_t>(wire::distance(requester.acknowledged, work.first + index));
     if (sent >= outlet_.window()) return false;
@@ -131,6 +131,8 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
   Train train;
   train.mtu = mtu;
   train.packets = packets;
+  train.stays = qp.type == IBV_QPT_RC;
+  train.from_qp = qp.number;
   train.head.ip = qp.route.ip;
   train.head.udp = qp.route.udp;
   wire::Bth& bth = train.head.bth;

@@ -114,7 +114,7 @@ void Adapter::take_send(QueuePair& qp, const Train& train) {
       if (!at) return refuse(qp, train, NakCode::remote_operational_error, IBV_WC_LOC_PROT_ERR, IBV_EVENT_QP_FATAL);
       if (sge.length > 0) qp.scattered.push_back({*at, sge.length});
     }
-    memory::copy(qp.scattered, responder.offset, train.payload, 0, train.bytes);
+    if (!bring(qp.scattered, responder.offset, train, train.bytes)) return;
   }
   responder.offset += train.bytes;
   responder.message = Operation::send;
@@ -163,7 +163,7 @@ void Adapter::take_write(QueuePair& qp, const Train& train) {
     if (qp.type != IBV_QPT_RC) bytes = train.bytes;
   }
   const memory::Piece target{to, bytes};
-  memory::copy({&target, 1}, 0, train.payload, 0, bytes);
+  if (!bring({&target, 1}, 0, train, bytes)) return;
   responder.offset += bytes;
   if (waits && qp.type == IBV_QPT_RC) {
     const wire::Psn psn = train.first() + packets;
@@ -273,7 +273,7 @@ void Adapter::take_atomic_write(QueuePair& qp, const Train& train) {
   if (*place != nullptr) {
     std::uint64_t value = 0;
     const memory::Piece piece{reinterpret_cast<std::byte*>(&value), sizeof value};
-    memory::copy({&piece, 1}, 0, train.payload, 0, sizeof value);
+    if (!bring({&piece, 1}, 0, train, sizeof value)) return;
     std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(*place)).store(value);
   }
   const wire::Psn psn = train.first();

@@ -21,10 +21,17 @@ public:
   /// Takes the train, or says that there is no room now; then the sender asks again when it next makes progress. It may
   /// bring answers (Adapter::receive) before it returns. The payload is read before it returns.
   virtual bool send(const Train& train) noexcept = 0;
-  /// Packets that a train may have: 1 where each is lost or doubled for itself.
-  virtual std::uint32_t most_packets() const noexcept = 0;
+  /// Packets that a train of this queue pair may have: 1 where each is lost or doubled for itself.
+  virtual std::uint32_t most_packets(const QueuePair& qp) const noexcept = 0;
   /// Packets that a queue pair may have sent that nobody has acknowledged.
   virtual std::uint32_t window() const noexcept = 0;
+
+  // Payload that stays in its memory (Train::stays) may be read late. It isn't any more once these return, or what was
+  // read isn't taken.
+  /// None of what this queue pair sent, as it is reset, in error or gone: its works have completed without an answer.
+  virtual void withdraw(const QueuePair& /*qp*/) noexcept {}
+  /// None of this memory, as its region goes or is another one from now on.
+  virtual void withdraw(const memory::Piece& /*memory*/) noexcept {}
 };
 
 /// What happens to a NIC's objects besides completions. Called while the NIC is locked.

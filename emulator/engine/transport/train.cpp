@@ -28,4 +28,18 @@ wire::Packet packet(const Train& train, std::uint32_t index) noexcept {
   return packet;
 }
 
+Train part(const Train& train, std::uint32_t first, std::uint32_t packets, std::span<memory::Piece> room) noexcept {
+  Train part = train;
+  const bool last = first + packets == train.packets;
+  part.head = packet(train, first);
+  part.head.bth.solicited = last && train.head.bth.solicited;
+  part.head.bth.ack_request = last && train.head.bth.ack_request;
+  part.packets = packets;
+  part.last_opcode = packet(train, first + packets - 1).bth.opcode;
+  const std::uint64_t offset = std::uint64_t{first} * train.mtu;
+  part.bytes = last ? train.bytes - offset : std::uint64_t{packets} * train.mtu;
+  part.payload = memory::slice(train.payload, offset, part.bytes, room);
+  return part;
+}
+
 }  // namespace verbena::engine::transport

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "engine/memory/copy.hpp"
+#include "engine/memory/lender.hpp"
 #include "engine/wire/packet.hpp"
 
 namespace verbena::engine::transport {
@@ -18,6 +20,12 @@ struct Train {
   std::uint32_t mtu = 0;  ///< payload bytes of each packet but the last
   std::uint64_t bytes = 0;  ///< of the payload
   memory::Pieces payload;
+  /// Whose memory the payload lies in, where it isn't this process's.
+  memory::Lender* lender = nullptr;
+  /// The payload stays where it is until the other end has answered, or Outlet::withdraw() takes it back: it may be
+  /// read after send() has returned.
+  bool stays = false;
+  std::uint32_t from_qp = 0;  ///< where it stays: the queue pair that sends it
 
   wire::Psn first() const noexcept { return head.bth.psn; }
   wire::Psn last() const noexcept { return head.bth.psn + (packets - 1); }
@@ -28,6 +36,10 @@ struct Train {
 
 /// What a packet of a train says: `index` is below train.packets. `solicited` and `ack_request` are the last one's.
 wire::Packet packet(const Train& train, std::uint32_t index) noexcept;
+
+/// Packets `first` to before `first + packets` of it as a train of their own, whose payload's pieces are in `room`: it
+/// has to hold as many as the train has.
+Train part(const Train& train, std::uint32_t first, std::uint32_t packets, std::span<memory::Piece> room) noexcept;
 
 /// A message's opcode of this kind at another position: a SEND's first is SEND_FIRST. `of` is one with that position's
 /// siblings; an opcode that is always alone stays as it is.

@@ -40,7 +40,7 @@ struct Datagram {
 
 /// What is true of a UDP checksum that is there.
 enum class UdpChecksum : bool {
-  stands,   ///< it was sent, or could have been
+  stands,  ///< it was sent, or could have been
   pending,  ///< the host has not worked it out, since the packet has not left it or was put together from several
 };
 

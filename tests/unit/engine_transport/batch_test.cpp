@@ -30,7 +30,7 @@ struct Kept {
       }
       return true;
     }
-    std::uint32_t most_packets() const noexcept override { return fabric_.most; }
+    std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return fabric_.most; }
     std::uint32_t window() const noexcept override { return 1024; }
     /// Hands over what came; as one batch.
     std::size_t take() {

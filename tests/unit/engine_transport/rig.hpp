@@ -152,9 +152,9 @@ struct Path {
   unsigned access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 };
 
-/// `from` to RTS, its packets to `to`.
+/// `from` to RTS, its packets to the queue pair of that number on the NIC of that address.
 template <class Fabric>
-void aim(End<Fabric>& from, const End<Fabric>& to, const Path& path, std::uint32_t psn) {
+void aim_at(End<Fabric>& from, std::uint32_t number, const wire::Gid& gid, const Path& path, std::uint32_t psn) {
   transport::QueuePair& qp = from.qp;
   qp.attr.path_mtu = path.mtu;
   qp.attr.timeout = path.timeout;
@@ -163,16 +163,21 @@ void aim(End<Fabric>& from, const End<Fabric>& to, const Path& path, std::uint32
   qp.attr.min_rnr_timer = 12;
   qp.attr.max_rd_atomic = qp.attr.max_dest_rd_atomic = path.rd_atomic;
   qp.attr.qp_access_flags = path.access;
-  qp.attr.dest_qp_num = to.qp.number;
+  qp.attr.dest_qp_num = number;
   qp.attr.sq_psn = psn;
   qp.attr.rq_psn = psn;
   qp.attr.qkey = 0x11;
   qp.route.ip.version = wire::is_mapped(from.nic.gid) ? wire::IpVersion::v4 : wire::IpVersion::v6;
   qp.route.ip.source = from.nic.gid;
-  qp.route.ip.destination = to.nic.gid;
+  qp.route.ip.destination = gid;
   from.nic.adapter.enter(qp, IBV_QPS_INIT);
   from.nic.adapter.enter(qp, IBV_QPS_RTR);
   from.nic.adapter.enter(qp, IBV_QPS_RTS);
+}
+
+template <class Fabric>
+void aim(End<Fabric>& from, const End<Fabric>& to, const Path& path, std::uint32_t psn) {
+  aim_at(from, to.qp.number, to.nic.gid, path, psn);
 }
 
 template <class Fabric>

@@ -119,7 +119,7 @@ struct Taker {
   Told told;
   struct Nowhere final : transport::Outlet {
     bool send(const transport::Train& /*train*/) noexcept override { return true; }
-    std::uint32_t most_packets() const noexcept override { return 1; }
+    std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return 1; }
     std::uint32_t window() const noexcept override { return 1; }
   } outlet;
   memory::KeyTable keys;
