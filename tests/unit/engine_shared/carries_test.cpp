@@ -158,12 +158,12 @@ TEST_F(SharedPair, WritesAtomicallyAndFlushes) {
 TEST_F(SharedPair, BringsDatagramsWithTheirHeader) {
   End<Shared> from(*a.nic, a.number(17), {.type = IBV_QPT_UD});
   End<Shared> to(*b.nic, b.number(18), {.type = IBV_QPT_UD});
-  connect(from, to);
+  connect(from, to, {.mtu = IBV_MTU_4096});
   queues::Address address;
   address.ip.source = a.nic->gid;
   address.ip.destination = b.nic->gid;
   address.ip.traffic_class = 0x20;
-  for (const std::uint32_t bytes : {0U, 1U, 1024U, 4096U}) {
+  for (const std::uint32_t bytes : {0U, 1U, 1024U, wire::kLargestMtu}) {
     for (std::uint32_t at = 0; at < bytes; ++at) from.memory[at] = static_cast<std::byte>(at * 37 + bytes);
     ASSERT_EQ(to.receive(7, {to.sge(0, 40 + bytes)}), transport::PostFault::none);
     ibv_send_wr wr = work(IBV_WR_SEND, 9);
