@@ -205,9 +205,12 @@ public:
     does();
     ::_exit(0);
   }
-  ~Child() {
+  ~Child() { end(); }
+  void end() {
+    if (process_ == 0) return;
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
+    process_ = 0;
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -227,7 +230,7 @@ void send_and_back(benchmark::State& state) {
   const auto bytes = static_cast<std::uint32_t>(state.range(0));
   const std::string name = fresh_name();
   Meeting& meet = meeting();
-  const Child child([&] {
+  Child child([&] {
     End end(name, 1, true, meet);
     end.connect();
     for (;;) {
@@ -244,6 +247,7 @@ void send_and_back(benchmark::State& state) {
     end.post(IBV_WR_SEND, bytes);
     end.take();
   }
+  child.end();  // before this end leaves, which is the last one then and takes the name away
   state.counters["wakes"] = static_cast<double>(end.counts().wakes);
 }
 BENCHMARK(send_and_back)->Arg(8)->Arg(64)->Arg(4096)->UseRealTime();
@@ -293,7 +297,7 @@ void rdma(benchmark::State& state, ibv_wr_opcode opcode) {
   const bool pulls = state.range(1) != 0;
   const std::string name = fresh_name();
   Meeting& meet = meeting();
-  const Child child([&] {
+  Child child([&] {
     End end(name, 1, pulls, meet);
     end.connect();
     end.serve();
@@ -310,6 +314,7 @@ void rdma(benchmark::State& state, ibv_wr_opcode opcode) {
     end.post(opcode, bytes);
   }
   for (int count = 0; count < kUnderWay; ++count) end.poll();
+  child.end();
   state.SetBytesProcessed(state.iterations() * bytes);
 }
 BENCHMARK_CAPTURE(rdma, write, IBV_WR_RDMA_WRITE)
