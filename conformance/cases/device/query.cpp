@@ -99,8 +99,10 @@ struct Things {
 
   Things(Case& of, ibv_context* context) : c(of), memory(of.verbs().page_size(), of.verbs().page_size()) {
     pd = made(c.verbs().alloc_pd(context), "ibv_alloc_pd");
-    cq = made(c.verbs().create_cq(context, static_cast<int>(c.within(verbena::Field::cqe, 8)), nullptr, nullptr, 0),
-              "ibv_create_cq");
+    const verbena::Domain& queues = c.contract().domain(verbena::Field::max_cq);
+    if (!queues.known || queues.largest_grant() > 0)
+      cq = made(c.verbs().create_cq(context, static_cast<int>(c.within(verbena::Field::cqe, 8)), nullptr, nullptr, 0),
+                "ibv_create_cq");
     if (pd != nullptr)
       mr = made(c.verbs().reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
   }

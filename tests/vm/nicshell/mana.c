@@ -17,6 +17,12 @@ static int alloc_context(struct nic* nic, struct nic_context* context, struct ib
   return 0;
 }
 
+// mana_ib_query_device
+static int query_device(struct nic* nic, struct ib_device_attr* attr, struct ib_udata* udata) {
+  if (!nic->model->caps[NIC_CAP_MAX_RES_RD_ATOM].known) attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+  return 0;
+}
+
 static int alloc_pd(struct nic* nic, struct nic_pd* pd, struct ib_udata* udata, struct verdict* verdict) {
   return 0;
 }
@@ -65,6 +71,7 @@ const struct nic_vendor nic_mana = {
     .ops = &ops,
     .exhausted = {-ENOMEM, NULL},
     .fallback = fallback,
+    .query_device = query_device,
     .alloc_context = alloc_context,
     .alloc_pd = alloc_pd,
     .reg_mr = reg_mr,
