@@ -17,7 +17,7 @@ Tree converted(const YAML::Node& node) {
     for (const YAML::Node& item : node) tree.items.push_back(converted(item));
   } else if (node.IsMap()) {
     tree.kind = Tree::Kind::map;
-    for (const auto& entry : node) tree.entries.emplace_back(entry.first.Scalar(), converted(entry.second));
+    for (const auto& entry : node) tree.entries.push_back({entry.first.Scalar(), converted(entry.second)});
   }
   return tree;
 }

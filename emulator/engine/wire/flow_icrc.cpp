@@ -117,7 +117,7 @@ std::optional<std::uint16_t> identification_of(std::uint32_t found, std::uint32_
   }
   if ((alone & 0xffffU) != 0) return std::nullopt;
   const auto first = static_cast<std::uint16_t>(alone >> 16 & 0xffU);
-  return static_cast<std::uint16_t>(first << 8 | alone >> 24);
+  return static_cast<std::uint16_t>(std::uint32_t{first} << 8 | alone >> 24);
 }
 
 }  // namespace verbena::engine::wire

@@ -24,7 +24,8 @@ std::vector<std::byte> counted(std::size_t bytes) {
 
 TEST(Copy, OfEverySizeAndAlignmentIsExact) {
   const std::vector<std::byte> source = counted(5000);
-  for (const std::size_t bytes : {0, 1, 2, 3, 4, 7, 8, 9, 15, 63, 64, 65, 1023, 1024, 1025, 2049, 4097}) {
+  for (const std::size_t bytes :
+       {0U, 1U, 2U, 3U, 4U, 7U, 8U, 9U, 15U, 63U, 64U, 65U, 1023U, 1024U, 1025U, 2049U, 4097U}) {
     for (std::size_t align = 0; align < 9; ++align) {
       std::vector<std::byte> target(5000, std::byte{0xee});
       copy_in_order(target.data() + align, source.data() + 3, bytes);

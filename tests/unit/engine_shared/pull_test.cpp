@@ -48,7 +48,8 @@ TEST_F(Pull, BringsPiecesIntoPiecesHoweverTheyAreCut) {
         const auto from = cut(source, 0, kBytes, theirs);
         constexpr std::size_t kSkip = 11;
         ASSERT_EQ(pull(owner, to, 3, from, kSkip, kBytes - kSkip, nullptr), 0);
-        ASSERT_TRUE(std::equal(source.begin() + kSkip, source.end(), target.begin() + shift + 3));
+        ASSERT_TRUE(
+            std::equal(source.begin() + kSkip, source.end(), target.begin() + static_cast<std::ptrdiff_t>(shift) + 3));
         ASSERT_EQ(target[shift + 2], std::byte{0xee});
         ASSERT_EQ(target[shift + 3 + kBytes - kSkip], std::byte{0xee});
       }
