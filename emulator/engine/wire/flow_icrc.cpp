@@ -7,14 +7,13 @@
 #include <array>
 
 #include "engine/wire/bth.hpp"
+#include "engine/wire/icrc.hpp"
 #include "engine/wire/udp_checksum.hpp"
 
 namespace verbena::engine::wire {
 namespace {
 
 constexpr std::uint32_t kPolynomial = 0xedb88320;  // of Ethernet; the highest bit stands for 1
-constexpr std::uint32_t kOfLrh = 0x2144df1c;       // as in icrc.cpp
-constexpr std::byte kOnes{0xff};
 constexpr std::size_t kMaskedInBth = 4;  // FECN and BECN
 
 constexpr std::size_t kIdentificationAt = 4;
@@ -83,15 +82,15 @@ FlowIcrc::FlowIcrc(const Ip& ip, const Udp& udp, std::size_t data_bytes) noexcep
   unseen.identification = 0;
   write_ip(unseen, udp_bytes, masked.data());
   if (counts_) {
-    masked[1] = masked[8] = masked[10] = masked[11] = kOnes;
+    masked[1] = masked[8] = masked[10] = masked[11] = kUncovered;
   } else {
     masked[0] |= std::byte{0x0f};
-    masked[1] = masked[2] = masked[3] = masked[7] = kOnes;
+    masked[1] = masked[2] = masked[3] = masked[7] = kUncovered;
   }
   std::byte* const at = masked.data() + ip.bytes();
   write_udp(udp, udp_bytes, at);
-  at[6] = at[7] = kOnes;
-  before_ = libdeflate_crc32(kOfLrh, masked.data(), ip.bytes() + Udp::kBytes);
+  at[6] = at[7] = kUncovered;
+  before_ = libdeflate_crc32(kCrcOfLrh, masked.data(), ip.bytes() + Udp::kBytes);
 }
 
 std::uint32_t FlowIcrc::of_identification(std::uint16_t identification) noexcept {
@@ -101,7 +100,7 @@ std::uint32_t FlowIcrc::of_identification(std::uint16_t identification) noexcept
 std::uint32_t icrc_behind(std::uint32_t before, std::span<std::byte> covered) noexcept {
   std::byte& masked = covered[kMaskedInBth];
   const std::byte kept = masked;
-  masked = kOnes;
+  masked = kUncovered;
   const std::uint32_t crc = libdeflate_crc32(before, covered.data(), covered.size());
   masked = kept;
   return crc;

@@ -9,13 +9,7 @@
 namespace verbena::engine::wire {
 namespace {
 
-// CRC-32 of eight bytes of ones.
-constexpr std::uint32_t kOfLrh = 0x2144df1c;
-
-constexpr std::byte kOnes{0xff};
-
 // A second call takes about 10 ns, copying so many bytes less: below this one call does for both.
-// both.
 constexpr std::size_t kTogether = 132;
 
 }  // namespace
@@ -26,20 +20,20 @@ Icrc::Icrc(IpVersion version, std::span<const std::byte> headers, std::span<cons
   const std::size_t bytes = ip_bytes + Udp::kBytes + Bth::kBytes;
   if (version == IpVersion::v4) {
     std::copy_n(headers.data(), Ip::kV4Bytes + Udp::kBytes + Bth::kBytes, masked.data());
-    masked[1] = kOnes;
-    masked[8] = masked[10] = masked[11] = kOnes;
+    masked[1] = kUncovered;
+    masked[8] = masked[10] = masked[11] = kUncovered;
   } else {
     std::copy_n(headers.data(), Ip::kV6Bytes + Udp::kBytes + Bth::kBytes, masked.data());
     masked[0] |= std::byte{0x0f};
-    masked[1] = masked[2] = masked[3] = kOnes;
-    masked[7] = kOnes;
+    masked[1] = masked[2] = masked[3] = kUncovered;
+    masked[7] = kUncovered;
   }
   std::byte* const udp = masked.data() + ip_bytes;
-  udp[6] = udp[7] = kOnes;
-  udp[Udp::kBytes + 4] = kOnes;
+  udp[6] = udp[7] = kUncovered;
+  udp[Udp::kBytes + 4] = kUncovered;
   const bool together = behind.size() <= kTogether;
   if (together) std::copy_n(behind.data(), behind.size(), masked.data() + bytes);
-  crc_ = libdeflate_crc32(kOfLrh, masked.data(), bytes + (together ? behind.size() : 0));
+  crc_ = libdeflate_crc32(kCrcOfLrh, masked.data(), bytes + (together ? behind.size() : 0));
   if (!together) add(behind);
 }
 

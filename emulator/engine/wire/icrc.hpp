@@ -11,6 +11,11 @@
 
 namespace verbena::engine::wire {
 
+/// CRC-32 of eight bytes of ones, which stand for the local route header that RoCE v2 has none of.
+inline constexpr std::uint32_t kCrcOfLrh = 0x2144df1c;
+/// What stands for a byte that the ICRC doesn't cover.
+inline constexpr std::byte kUncovered{0xff};
+
 /// The invariant CRC of a RoCE v2 packet: CRC-32 of Ethernet over all that no switch or router changes. What they may
 /// change counts as ones: eight bytes in front (where InfiniBand has its LRH), TOS, TTL and checksum of IPv4, or
 /// traffic class, flow label and hop limit of IPv6, the checksum of UDP, and the BTH byte with FECN and BECN. Source:
