@@ -2,9 +2,12 @@
 #include "engine/fabric/shared_service.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include <pthread.h>
@@ -54,7 +57,10 @@ void SharedService::stop() noexcept {
 }
 
 void SharedService::forget() noexcept {
-  if (runs()) thread_.detach();
+  if (!runs()) return;
+  // It is no thread of this process, and can be neither joined nor detached: its handle is put where nobody ends it.
+  alignas(std::thread) static std::array<std::byte, sizeof(std::thread)> left;
+  new (left.data()) std::thread(std::move(thread_));
 }
 
 void SharedService::ring_own() noexcept {
