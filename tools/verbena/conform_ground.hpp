@@ -32,7 +32,7 @@ struct GroundOptions {
   bool shared = false;
   bool without_data = false;  ///< nothing that is posted completes: a device shell
   std::string without_rule;  ///< id of a quirk rule that is turned off; empty: none
-  std::string peer;         ///< HOST[:PORT] of a server that has the other end; empty: none
+  std::string peer;  ///< HOST[:PORT] of a server that has the other end; empty: none
   std::string peer_device;  ///< there; empty: the only one
   PeerRun peer_run;
 };
