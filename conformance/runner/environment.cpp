@@ -86,6 +86,11 @@ Environment environment_here(const Ground& ground, Substrate substrate, bool sha
     here.lacks.erase("link_control");
     here.lacks.erase("subnet_manager");
   }
+  if (substrate == Substrate::emulated) {
+    here.elsewhere["libibverbs"] = "the context of an emulated NIC isn't libibverbs' own";
+    here.elsewhere["link_control"] = "an emulated NIC has no link of this host";
+    here.lacks.erase("link_control");
+  }
   here.elsewhere["faults"] = "runs on an emulated NIC, which takes faults";
   here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";
   if (!ground.other || !unlike(ground))

@@ -57,6 +57,8 @@ void leave_to_another_run(const ListedCase& listed, Substrate substrate, Environ
     if (has_setup(listed, setup)) environment.elsewhere[setup] = "as recorded";
   if (substrate == Substrate::vendor_driver)
     for (const char* word : {"two_ends", "link_control", "data"}) environment.elsewhere[word] = "as recorded";
+  if (substrate == Substrate::emulated)
+    for (const char* word : {"libibverbs", "link_control"}) environment.elsewhere[word] = "as recorded";
 }
 
 }  // namespace
