@@ -119,6 +119,7 @@ public:
     std::size_t hot_ = 0;  ///< of arriving_: where something came last
     unsigned cold_turns_ = 0;  ///< how often it alone was looked at
     bool refused_ = false;  ///< somebody was asked to wait
+    int refused_by_ = -1;  ///< and whose room was missing
     bool owing_ = false;  ///< since the last call
     int waiting_for_ = -1;  ///< socket whose room is watched
     std::uint32_t most_packets_ = 62;

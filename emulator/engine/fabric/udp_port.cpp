@@ -95,7 +95,7 @@ void Udp::Port::forget(const wire::Gid& gid) noexcept {
     sender_.forget(each.socket.number());
     for (const Sender& one : each.senders) sender_.forget(one.socket.number());
   }
-  waiting_for_ = -1;
+  waiting_for_ = refused_by_ = -1;
   // A closed socket is watched no more.
   std::erase_if(locals_, [&](const Local& each) { return same(each.gid, gid); });
   std::erase_if(groups_, [&](const Group& each) { return same(each.gid, gid); });
@@ -185,8 +185,11 @@ bool Udp::Port::send(const transport::Train& train) noexcept {
   const Sender& by = sender(*from, train.head.udp.source_port);
   const int socket = by.socket ? by.socket.number() : from->socket.number();
   const bool taken = sender_.send(socket, by.port, from->interface.index, train);
-  if (!taken) refused_ = true;
-  if (sender_.waiting() || waiting_for_ >= 0) watch_waiting();
+  if (!taken) {
+    refused_ = true;
+    refused_by_ = socket;
+  }
+  if (refused_ || sender_.waiting() || waiting_for_ >= 0) watch_waiting();
   return taken;
 }
 

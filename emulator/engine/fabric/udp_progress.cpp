@@ -34,6 +34,7 @@ std::size_t Udp::Port::progress(std::size_t budget) {
   if (refused_ && !sender_.waiting()) {
     refused_ = false;
     adapter_->retry_refused();
+    watch_waiting();
   }
   return taken;
 }
@@ -79,7 +80,7 @@ std::size_t Udp::Port::take_from(const Arriving& from, std::size_t budget) {
 }
 
 std::size_t Udp::Port::take_frames(std::size_t budget) {
-  const std::size_t taken = receiver_.receive_frames(packets_.number(), budget);
+  const std::size_t taken = receiver_.receive_frames(packets_.number(), budget, counters_.not_splittable);
   for (std::size_t index = 0; index < taken; ++index) {
     const UdpReceiver::Frame frame = receiver_.frame(index);
     if (!frame.known_link) ++counters_.other_links;
@@ -132,7 +133,7 @@ void Udp::Port::filter_socket(int socket, const wire::Gid& gid) noexcept {
 
 /// While something waits to be sent, descriptor() tells when there is room.
 void Udp::Port::watch_waiting() noexcept {
-  const int now = sender_.waiting() ? sender_.blocked_socket() : -1;
+  const int now = sender_.waiting() ? sender_.blocked_socket() : refused_ ? refused_by_ : -1;
   if (now == waiting_for_) return;
   const auto arrives = [this](int socket) {
     return std::any_of(arriving_.begin(), arriving_.end(),

@@ -62,6 +62,7 @@ std::size_t UdpReceiver::take(int socket, std::size_t most) {
     const int messages = ::recvmmsg(socket, heads_.data(), static_cast<unsigned>(most), MSG_DONTWAIT, nullptr);
     taken = messages > 0 ? static_cast<std::size_t>(messages) : 0;
   }
+  failure_ = taken == 0 ? errno : 0;
   if (taken == most) {
     expected_ = std::min(2 * expected_, kMostMessages);
   } else {
@@ -74,8 +75,13 @@ std::size_t UdpReceiver::receive(int socket, std::size_t most) {
   return take(socket, most);
 }
 
-std::size_t UdpReceiver::receive_frames(int socket, std::size_t most) {
-  return take(socket, most);
+std::size_t UdpReceiver::receive_frames(int socket, std::size_t most, std::uint64_t& unreadable) {
+  std::size_t taken = take(socket, most);
+  for (std::size_t tries = 0; taken == 0 && failure_ == EINVAL && tries < most; ++tries) {
+    ++unreadable;
+    taken = take(socket, most);
+  }
+  return taken;
 }
 
 std::span<std::byte> UdpReceiver::data(std::size_t index) const noexcept {

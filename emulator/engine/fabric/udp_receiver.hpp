@@ -23,8 +23,9 @@ public:
 
   /// Up to `most` messages that came to a UDP socket of that address; how many there were.
   std::size_t receive(int socket, std::size_t most);
-  /// The same of a packet socket.
-  std::size_t receive_frames(int socket, std::size_t most);
+  /// The same of a packet socket. `unreadable` are those that the kernel has no words for and threw away: joined
+  /// datagrams before linux 6.2 (include/linux/virtio_net.h virtio_net_hdr_from_skb).
+  std::size_t receive_frames(int socket, std::size_t most, std::uint64_t& unreadable);
 
   /// Of the messages of the last receive(), which were of `to`.
   UdpArrival arrival(std::size_t index, const wire::Gid& to) const noexcept;
@@ -40,7 +41,8 @@ public:
   Frame frame(std::size_t index) const noexcept;
 
 private:
-  static constexpr std::size_t kBytes = std::size_t{64} << 10;
+  // The largest IP packet, behind what a packet socket writes in front of it and the head of its link.
+  static constexpr std::size_t kBytes = (std::size_t{64} << 10) + 4 * 64;
   // Not a power of two, or the beginnings of all of them would share the same few lines of a cache.
   static constexpr std::size_t kStride = kBytes + 5 * 64;
 
@@ -55,6 +57,7 @@ private:
   std::array<iovec, kMostMessages> pieces_{};
   std::array<Control, kMostMessages> controls_{};
   std::array<sockaddr_storage, kMostMessages> from_{};
+  int failure_ = 0;  ///< errno of the last call, where it took nothing
   std::size_t expected_ = 1;  ///< messages; another call for nothing costs as much as one that gets something
 };
 
