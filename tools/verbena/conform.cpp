@@ -116,6 +116,7 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   ground.shared = options.run.shared;
   ground.peer_run = {list.version, list.hash(), 0};
   const auto opened = open_ground(ground);
+  if (!opened && opened.error().kind == verbena::ErrorKind::unsupported) return fail(opened.error(), kNothingTested);
   if (!opened) return fail(opened.error());
   if ((*opened)->far) {
     ground.peer_run.token = (*opened)->far->welcome().token;

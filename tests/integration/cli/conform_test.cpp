@@ -35,8 +35,13 @@ TEST(ConformCommand, NamesWhatIsWrongWithItsWords) {
   says("conform --help", 0, "Example: verbena conform");
 }
 
-TEST(ConformCommand, AModelWithoutAnEmulatedNicCannotBeTested) {
-  says("conform --nic e810-roce", 77, "no emulated NIC");
+TEST(ConformCommand, RunsOnAnEmulatedNic) {
+#ifdef VERBENA_EMULATOR
+  says("conform --nic strict --case cq.create.at_least_asked", 0, "not red");
+  says("conform --nic e810-roc --case cq.create.at_least_asked", 2, "e810-roce");
+#else
+  says("conform --nic strict", 77, "no emulated NICs");
+#endif
 }
 
 TEST(ConformCommand, ListsCasesAsTextAndAsJson) {

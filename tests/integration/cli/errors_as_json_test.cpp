@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Each, ErrorsAsJson, testing::ValuesIn(kCases));
 #ifdef VERBENA_CONFORMANCE
 const Case kConformCases[] = {
     {"conform", 2, "invalid_request", "name a device with -d"},
-    {"conform --nic e810-roce", 77, "unsupported", "no emulated NIC"},
+    {"conform --nic e810-roc", 2, "invalid_request", "-j prints what --list does"},
     {"conform -d a,a", 2, "invalid_request", "a is named twice"},
     {"conform -d nothere0", 2, "invalid_request", "-j prints what --list does"},
     {"conform -d a --official", 2, "invalid_request", "--official needs --report"},

@@ -31,6 +31,20 @@ std::string missing(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
+/// A new address is tentative until a worker of the kernel has looked at it, on loopback too (linux net/ipv6/addrconf.c
+/// addrconf_dad_work), and nothing can be bound to it before.
+bool usable_soon(unsigned host) {
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  std::memcpy(&address.sin6_addr, unique_local(host).data(), sizeof address.sin6_addr);
+  for (int tries = 0; tries < 500; ++tries) {
+    const Descriptor probe(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (probe && ::bind(probe.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
+    ::usleep(10'000);
+  }
+  return false;
+}
+
 std::string move() {
   if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return missing("unshare");
   const Descriptor v4(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -43,6 +57,9 @@ std::string move() {
     AddressRequest address{{}, 128, static_cast<int>(::if_nametoindex("lo"))};
     std::memcpy(&address.address, unique_local(host).data(), 16);
     if (::ioctl(v6.number(), SIOCSIFADDR, &address) != 0) return missing("fd00:: on lo");
+  }
+  for (unsigned host = 1; v6 && host < 10; ++host) {
+    if (!usable_soon(host)) return "fd00:: on lo stays tentative";
   }
   return v6 ? "" : missing("IPv6");
 }
