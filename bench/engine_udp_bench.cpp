@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -50,7 +51,11 @@ wire::Gid address(unsigned host) {
 /// A NIC with one connected queue pair.
 struct Node {
   Node(const fabric::UdpSettings& settings, unsigned host)
-      : udp(settings), port(udp), adapter(keys, port, clock, nobody), gid(address(host)), memory(2 * kLarge) {
+      : udp(settings),
+        port(udp),
+        adapter(keys, port, clock, nobody),
+        gid(address(host)),
+        memory(std::size_t{2} * kLarge) {
     port.connect(adapter);
     const auto opened = port.listen(gid);
     if (!opened) missing = opened.error().text;
@@ -137,7 +142,7 @@ struct Raw {
     ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
     const fabric::SocketAddress mine(address(host), 4792);
-    ::bind(socket.number(), &mine.any, mine.bytes);
+    if (::bind(socket.number(), &mine.any, mine.bytes) != 0) std::abort();
     at = mine;
   }
   void send(const Raw& to) { ::sendto(socket.number(), data.data(), kSmall, 0, &to.at.any, to.at.bytes); }

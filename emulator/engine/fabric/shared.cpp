@@ -43,8 +43,8 @@ Shared::~Shared() {
     // A child: it has neither the thread nor what was mapped, and the slot is its parent's.
     service_.forget();
     for (Peer& peer : peers_) {
-      static_cast<void>(peer.out.release());
-      static_cast<void>(peer.in.release());
+      [[maybe_unused]] const auto* const out = peer.out.release();
+      [[maybe_unused]] const auto* const in = peer.in.release();
     }
     board_.forget();
     return;

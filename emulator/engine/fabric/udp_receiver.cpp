@@ -103,11 +103,10 @@ UdpArrival UdpReceiver::arrival(std::size_t index, const wire::Gid& to) const no
       arrival.segment = static_cast<std::size_t>(std::max(value_of<int>(control), 0));
     } else if (control.cmsg_level == IPPROTO_IP && control.cmsg_type == IP_TOS) {
       ip.traffic_class = value_of<std::uint8_t>(control);
-    } else if (control.cmsg_level == IPPROTO_IP && control.cmsg_type == IP_TTL) {
-      ip.hop_limit = static_cast<std::uint8_t>(value_of<int>(control));
     } else if (control.cmsg_level == IPPROTO_IPV6 && control.cmsg_type == IPV6_TCLASS) {
       ip.traffic_class = static_cast<std::uint8_t>(value_of<int>(control));
-    } else if (control.cmsg_level == IPPROTO_IPV6 && control.cmsg_type == IPV6_HOPLIMIT) {
+    } else if ((control.cmsg_level == IPPROTO_IP && control.cmsg_type == IP_TTL) ||
+               (control.cmsg_level == IPPROTO_IPV6 && control.cmsg_type == IPV6_HOPLIMIT)) {
       ip.hop_limit = static_cast<std::uint8_t>(value_of<int>(control));
     } else if (control.cmsg_level == IPPROTO_IPV6 && control.cmsg_type == kIpv6FlowInfo) {
       ip.flow_label = ntohl(value_of<std::uint32_t>(control)) & 0xfffffU;

@@ -42,9 +42,9 @@ public:
 
 private:
   // The largest IP packet, behind what a packet socket writes in front of it and the head of its link.
-  static constexpr std::size_t kBytes = (std::size_t{64} << 10) + 4 * 64;
+  static constexpr std::size_t kBytes = (std::size_t{64} << 10) + std::size_t{4} * 64;
   // Not a power of two, or the beginnings of all of them would share the same few lines of a cache.
-  static constexpr std::size_t kStride = kBytes + 5 * 64;
+  static constexpr std::size_t kStride = kBytes + std::size_t{5} * 64;
 
   std::size_t take(int socket, std::size_t most);
   std::span<std::byte> data(std::size_t index) const noexcept;

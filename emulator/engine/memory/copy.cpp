@@ -109,8 +109,10 @@ std::uint64_t copy(Pieces to, std::uint64_t to_offset, Pieces from, std::uint64_
     const std::uint64_t step = std::min({bytes - done, target.bytes - there.offset, source.bytes - here.offset});
     move(target, there.offset, source, here.offset, step);
     done += step;
-    if ((there.offset += step) == target.bytes) there = {there.piece + 1, 0};
-    if ((here.offset += step) == source.bytes) here = {here.piece + 1, 0};
+    there.offset += step;
+    here.offset += step;
+    if (there.offset == target.bytes) there = {there.piece + 1, 0};
+    if (here.offset == source.bytes) here = {here.piece + 1, 0};
   }
   return done;
 }

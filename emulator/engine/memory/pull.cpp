@@ -99,8 +99,10 @@ int pull(const Owner& owner, Pieces to, std::uint64_t to_offset, Pieces from, st
         batch.add(at, theirs, step);
       }
     }
-    if ((there.offset += step) == target.bytes) there = {there.piece + 1, 0};
-    if ((here.offset += step) == source.bytes) here = {here.piece + 1, 0};
+    there.offset += step;
+    here.offset += step;
+    if (there.offset == target.bytes) there = {there.piece + 1, 0};
+    if (here.offset == source.bytes) here = {here.piece + 1, 0};
   }
   if (done < bytes) return EFAULT;
   if (!batch.empty()) {

@@ -92,7 +92,7 @@ TEST(Copy, NullMemoryGivesZerosAndTakesAll) {
 }
 
 TEST(Copy, ShowsTheLastWordAfterAllBeforeIt) {
-  constexpr std::size_t kBytes = 3000 * 8;
+  constexpr std::size_t kBytes = std::size_t{3000} * 8;
   alignas(64) static std::array<std::uint64_t, kBytes / 8> source;
   alignas(64) static std::array<std::uint64_t, kBytes / 8> target;
   std::atomic<std::uint64_t> read{0};

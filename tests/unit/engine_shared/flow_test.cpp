@@ -65,7 +65,7 @@ TEST_P(SharedFlow, AnswersAreKeptWhereTheRingIsFull) {
   for (std::uint32_t index = 0; index < kQps; ++index) {
     End<Shared>& from = *ours[index];
     for (std::uint32_t number = 0; number < kReads; ++number) {
-      const std::size_t at = number * (kLarge / kReads);
+      const std::size_t at = std::size_t{number} * (kLarge / kReads);
       from.send(rdma(IBV_WR_RDMA_READ, number, theirs[index]->address(at), theirs[index]->region->key),
                 {from.sge(at, kLarge / kReads)});
     }

@@ -107,7 +107,7 @@ const Rubbish kOfWriter[] = {
     {"MessageBetweenSteps",
      [](Memory& memory) {
        frame_at_0(memory, kRingStep + 4);
-       memory.control->tail.store(kRingStep * 4);
+       memory.control->tail.store(std::uint64_t{kRingStep} * 4);
      }},
     {"MessageBeyondTheTail",
      [](Memory& memory) {

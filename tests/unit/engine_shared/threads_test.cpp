@@ -20,7 +20,7 @@ constexpr std::uint32_t kSlots = 4;  // of each queue pair
 constexpr std::uint32_t kMessages = 60;
 
 std::byte pattern(std::uint32_t number, std::size_t at) {
-  return static_cast<std::byte>(number * 131 + at * 7 + (at >> 8));
+  return static_cast<std::byte>(std::size_t{number} * 131 + at * 7 + (at >> 8));
 }
 
 /// One member's queue pairs. Each sends so many messages, and takes as many.
@@ -37,14 +37,14 @@ struct Side {
     }
   }
   static void offer(End<Shared>& end, std::uint32_t slot) {
-    end.receive(slot, {end.sge((kSlots + slot) * kSlot, kSlot)});
+    end.receive(slot, {end.sge(std::size_t{kSlots + slot} * kSlot, kSlot)});
   }
 
   void post(std::uint32_t index) {
     End<Shared>& end = *ends[index];
     const std::uint32_t number = sent[index]++;
     const auto bytes = static_cast<std::uint32_t>(random() % 4 == 0 ? random() % kSlot : random() % 300);
-    const std::size_t mine = (number % kSlots) * kSlot;
+    const std::size_t mine = std::size_t{number % kSlots} * kSlot;
     for (std::uint32_t at = 0; at < bytes; ++at) end.memory[mine + at] = pattern(number, at);
     ibv_send_wr wr = work(IBV_WR_SEND_WITH_IMM, number);
     wr.imm_data = number;
@@ -67,7 +67,7 @@ struct Side {
         }
         EXPECT_EQ(wc->imm_data, received[index]);
         const auto slot = static_cast<std::uint32_t>(wc->wr_id);
-        const std::byte* const at = end.memory.data() + (kSlots + slot) * kSlot;
+        const std::byte* const at = end.memory.data() + std::size_t{kSlots + slot} * kSlot;
         for (std::uint32_t byte = 0; byte < wc->byte_len; ++byte) {
           if (at[byte] != pattern(received[index], byte)) {
             ADD_FAILURE() << "message " << received[index] << " byte " << byte;

@@ -193,7 +193,7 @@ TEST(Batch, ATrainOfWhichAPartIsKnownIsTakenFromThereOn) {
     Kept::Post begin = whole;
     begin.train.packets = 5;
     begin.train.last_opcode = transport::middle_of(whole.train.head.bth.opcode);
-    begin.train.bytes = 5 * 1024;
+    begin.train.bytes = 5ULL * 1024;
     begin.train.head.bth.ack_request = false;
     begin.payload.resize(begin.train.bytes);
     pair.other.port.came = {begin, whole};

@@ -197,7 +197,7 @@ TEST_P(TwoNamespaces, EachMessageComesBackAsItWasSent) {
   };
   for (std::uint32_t message = 0; message < kMessages; ++message) {
     fill(end.memory, message + 1);
-    const auto bytes = static_cast<std::uint32_t>(kMessage - message * 2311);
+    const auto bytes = static_cast<std::uint32_t>(kMessage - message * std::size_t{2311});
     ASSERT_EQ(end.receive(1, {end.sge(500'000, kMessage)}), transport::PostFault::none);
     ASSERT_EQ(end.send(work(IBV_WR_SEND, 2), {end.sge(0, bytes)}), transport::PostFault::none);
     for (int completions = 0; completions < 2; ++completions) {

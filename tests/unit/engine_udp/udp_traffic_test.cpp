@@ -131,7 +131,7 @@ TEST_P(Traffic, ManyMessagesOfManyQueuePairsAtOnce) {
     return done == kMessages * kPairs;
   }));
   for (std::uint32_t pair = 0; pair < kPairs; ++pair)
-    EXPECT_EQ(std::memcmp(left[pair]->memory.data(), right[pair]->memory.data(), 1000 * kMessages), 0);
+    EXPECT_EQ(std::memcmp(left[pair]->memory.data(), right[pair]->memory.data(), std::size_t{1000} * kMessages), 0);
 }
 
 TEST_P(Traffic, UnreliableMessagesArriveWhereNothingIsLost) {

@@ -38,8 +38,8 @@ const Message kMessages[] = {
     {IBV_QPT_RC, rc_send_first, rc_send_last_with_immediate, 4, 4096, "SendWithImmediate"},
     {IBV_QPT_RC, rc_rdma_write_first, rc_rdma_write_last, 2, 2000, "Write"},
     {IBV_QPT_RC, rc_rdma_write_first, rc_rdma_write_last_with_immediate, 124, 124 * 1024 - 3, "LongWrite"},
-    {IBV_QPT_RC, rc_rdma_write_middle, rc_rdma_write_middle, 124, 124 * 1024, "AmidAWrite"},
-    {IBV_QPT_RC, rc_rdma_read_response_first, rc_rdma_read_response_last, 9, 9 * 1024, "ReadResponse"},
+    {IBV_QPT_RC, rc_rdma_write_middle, rc_rdma_write_middle, 124, 124ULL * 1024, "AmidAWrite"},
+    {IBV_QPT_RC, rc_rdma_read_response_first, rc_rdma_read_response_last, 9, 9ULL * 1024, "ReadResponse"},
     {IBV_QPT_UC, uc_send_first, uc_send_last, 70, 70 * 1024 - 1000, "UnreliableSend"},
     {IBV_QPT_UD, ud_send_only_with_immediate, ud_send_only_with_immediate, 1, 100, "Datagram"},
 };
@@ -231,7 +231,7 @@ TEST(UdpArrivals, WhoCountsOtherwiseIsFoundOutWhereTheIdentificationIsHidden) {
 }
 
 TEST(UdpArrivals, ThisFabricsPacketsAreKnownHoweverTheyArrive) {
-  const std::uint64_t bytes = 60 * 1024;
+  const std::uint64_t bytes = 60ULL * 1024;
   const Payload payload(bytes, 1);
   const transport::Train train =
       train_of({IBV_QPT_RC, rc_rdma_write_middle, rc_rdma_write_middle, 60, bytes, ""}, payload, wire::IpVersion::v4);
