@@ -51,6 +51,7 @@ int EmulatedVerbs::dealloc_pd(ibv_pd* plain) {
   const std::scoped_lock lock(host_->mutex);
   Pd& pd = of<Pd>(plain);
   if (pd.users > 0) return EBUSY;
+  if (pd.td != nullptr) --pd.td->users;
   if (pd.parent != nullptr) {
     --pd.parent->users;
   } else {
@@ -70,6 +71,10 @@ Made<ibv_pd> EmulatedVerbs::alloc_parent_domain(ibv_context* context, ibv_parent
   pd->parent = &of<Pd>(attr.pd).real();
   pd->domain = pd->parent->domain;
   ++pd->parent->users;
+  if (attr.td != nullptr) {
+    pd->td = &of<Td>(attr.td);
+    ++pd->td->users;
+  }
   return {&pd.release()->base};
 }
 

@@ -68,7 +68,6 @@ struct Context {
   verbs_context base{};
   Nic* nic = nullptr;
   EventQueue<AsyncEvent> events;
-  std::uint64_t objects = 0;
 
   static Context& of(ibv_context* context) noexcept {
     return *reinterpret_cast<Context*>(reinterpret_cast<char*>(context) - offsetof(verbs_context, context));
@@ -79,17 +78,18 @@ inline Nic& nic_of(ibv_context* context) noexcept {
   return *Context::of(context).nic;
 }
 
+struct Td {
+  ibv_td base{};
+  std::uint64_t users = 0;
+};
+
 struct Pd {
   ibv_pd base{};
   engine::memory::DomainId domain = 0;
   Pd* parent = nullptr;  ///< of a parent domain: the protection domain behind it
+  Td* td = nullptr;      ///< of a parent domain: the thread domain that it was made with
   std::uint64_t users = 0;
   Pd& real() noexcept { return parent != nullptr ? *parent : *this; }
-};
-
-struct Td {
-  ibv_td base{};
-  std::uint64_t users = 0;
 };
 
 struct Mr {

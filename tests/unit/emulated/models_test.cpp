@@ -60,7 +60,7 @@ TEST_P(EachModel, IsWhoTheModelSays) {
   }
 }
 
-/// A queue pair of which nothing special is asked is made as granted, and its numbers are those that were promised.
+/// A queue pair of which nothing special is asked is made, and the device has what was granted of it.
 TEST_P(EachModel, MakesWhatTheFitPromises) {
   const Library library = library_of(shipped::model(GetParam()));
   const auto device = library.open(GetParam());
@@ -79,6 +79,11 @@ TEST_P(EachModel, MakesWhatTheFitPromises) {
     request.max_send_sge = {.want = 3};
     auto qp = Qp::create(*pd, request, {.send_cq = &*cq});
     ASSERT_TRUE(qp) << to_string(qp.error());
+    const auto now = qp->query();
+    ASSERT_TRUE(now) << to_string(now.error());
+    EXPECT_GE(now->init.cap.max_send_wr, qp->grant().max_send_wr().granted);
+    EXPECT_GE(now->init.cap.max_recv_wr, qp->grant().max_recv_wr().granted);
+    EXPECT_GE(now->init.cap.max_send_sge, qp->grant().max_send_sge().granted);
   }
 }
 
