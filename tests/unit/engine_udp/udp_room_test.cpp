@@ -60,7 +60,7 @@ TEST_F(Room, AnAnswerIsKeptUpToABound) {
   Nic<Udp> mine(udp, clock, wire::mapped(10, 77, 0, 1));
   ASSERT_TRUE(mine.port.listen(mine.gid));
   narrow(mine.port);
-  std::vector<std::byte> data(20 * 1024);
+  std::vector<std::byte> data(std::size_t{20} * 1024);
   const memory::Piece piece{data.data(), data.size()};
   transport::Train answer;
   answer.head.ip.source = mine.gid;
