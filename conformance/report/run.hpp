@@ -195,6 +195,7 @@ struct Run {
   std::optional<Identity> peer;
   Path path = Path::none;
   std::string quirks_hash;
+  std::vector<std::string> layers_left_out;  ///< `PATH: WHY`: tables of the host of which nothing was in force
   std::vector<CaseResult> cases;
   std::vector<Expectation> expectations;  ///< those that a column names, each once
   std::uint32_t blocked_budget = 0;

@@ -165,6 +165,7 @@ public:
   }
 
   bool null() const { return json_.is_null(); }
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
 
 private:
   template <class T>
@@ -257,6 +258,8 @@ Run read_run(const Node& node) {
   if (!node["peer"].null()) run.peer = read_identity(node["peer"]);
   run.path = node["path"].one_of<Path>();
   run.quirks_hash = node["quirks"]["hash"].text();
+  // Runs of before 2026-12 have none.
+  if (node["quirks"].has("layers_left_out")) run.layers_left_out = node["quirks"]["layers_left_out"].texts();
   run.cases = node["cases"].each(read_case);
   run.expectations = node["expectations"].each(read_expectation);
   for (const Side side : {Side::raw, Side::verbena}) check_counts(node["counts"][word(side).data()], run, side);
@@ -305,6 +308,7 @@ std::string run_to_json(const Run& run) {
   out["peer"] = run.peer ? to_json(*run.peer) : Json(nullptr);
   out["path"] = word(run.path);
   out["quirks"]["hash"] = run.quirks_hash;
+  out["quirks"]["layers_left_out"] = to_array(run.layers_left_out);
   out["cases"] = to_array(run.cases);
   out["expectations"] = to_array(run.expectations);
   for (const Side side : {Side::raw, Side::verbena}) out["counts"][std::string(word(side))] = counts_json(run, side);

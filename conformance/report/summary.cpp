@@ -70,6 +70,11 @@ std::string run_to_summary(const Run& run, std::size_t columns) {
   line(title(run));
   line(fmt::format("{}, {}, {:.1f} s, list {}, Verbena {}", word(run.substrate), run.begun, run.seconds,
                    run.suite_version, run.verbena));
+  if (!run.layers_left_out.empty()) {
+    const std::size_t others = run.layers_left_out.size() - 1;
+    line(fmt::format("warning: a layer is left out{}: {}", others == 0 ? "" : fmt::format(", and {} more", others),
+                     run.layers_left_out.front()));
+  }
 
   line(fmt::format("{:<14}{:>8}{:>10}", "", "raw", "verbena"));
   Counts raw = count(run, Side::raw);
@@ -89,7 +94,8 @@ std::string run_to_summary(const Run& run, std::size_t columns) {
   }
   line(fmt::format("RED, {} reason{}:", run.why_red.size(), run.why_red.size() == 1 ? "" : "s"));
   // One line less, where the last is needed to say how many are left out.
-  const std::size_t shown = run.why_red.size() <= kReasons ? run.why_red.size() : kReasons - 1;
+  const std::size_t most = run.layers_left_out.empty() ? kReasons : kReasons - 1;
+  const std::size_t shown = run.why_red.size() <= most ? run.why_red.size() : most - 1;
   for (std::size_t i = 0; i < shown; ++i) line("  " + run.why_red[i]);
   if (shown < run.why_red.size()) line(fmt::format("  and {} more", run.why_red.size() - shown));
   return out;

@@ -204,6 +204,8 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   if (ground.other) run.peer = identity_of(ground.other->id(), ground.other_port);
   run.path = path_of(ground);
   run.quirks_hash = fmt::format("{:016x}", contract->get()->quirks_hash());
+  for (const verbena::LayerLeftOut& one : verbena::layers_left_out(*ground.library->quirks()))
+    run.layers_left_out.push_back(one.path + ": " + one.why);
   run.blocked_budget = options.blocked_budget;
 
   const auto begun = Clock::now();

@@ -140,7 +140,8 @@ int show(const Session& session, const Options& options, bool raw, const std::ve
       if (raw) {
         print_raw(target);
       } else {
-        say("{}{}", to_text(layers_left_out(session)), to_text(safety_off(session, *target.contract)));
+        say("{}{}", to_text(layers_left_out(*session.library().quirks())),
+            to_text(safety_off(session, *target.contract)));
         print_contract(*target.contract);
       }
       continue;

@@ -99,7 +99,7 @@ int explain_all(const Session& session, const Options& options, const ExplainWor
     out["objects"] = Json::array();
     if (!options.json) {
       say("{}: {}\nrules {}\n{}{}", target.name, to_string(target.id), hash_text(contract.quirks_hash()),
-          to_text(layers_left_out(session)), to_text(off));
+          to_text(layers_left_out(*session.library().quirks())), to_text(off));
     }
     for (const Explained& object : objects) {
       if (object.error) code = kFinding;
@@ -138,8 +138,8 @@ void add_explain(CLI::App& app, Run& run) {
   list("--qp", words->qps,
        "A queue pair: "
        "rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all,in_place,policy=require|prefer|"
-       "allow; N or "
-       "FLOOR..WISH; absent: depth 1, SGE 1 (with srq, 0 receives), inline 0, all opcodes; repeatable");
+       "allow,substitutes=require|prefer|allow (an rc queue pair in place of a uc one); N or FLOOR..WISH; absent: "
+       "depth 1, SGE 1 (with srq, 0 receives), inline 0, all opcodes; repeatable");
   list("--srq", words->srqs, "A shared receive queue: wr=N,sge=N,limit=N; repeatable");
   list("--mr", words->mrs,
        "A region: BYTES (4096, 64K, 1GiB: powers of 1024)[,local_write,remote_write,remote_read,remote_atomic,...]; "

@@ -95,7 +95,7 @@ std::vector<std::string_view> drivers_of(const verbena::RuleSummary& rule) {
 
 /// What is in no rule that is shown: layers that a fault keeps out, and what that comes to where the site is strict.
 std::string left_out_text(const Session& session) {
-  std::string text = to_text(layers_left_out(session));
+  std::string text = to_text(layers_left_out(*session.library().quirks()));
   const auto layers = session.library().quirks()->layers();
   const bool faulty = std::any_of(layers.begin(), layers.end(), [](const verbena::LayerReport& layer) {
     return !layer.loaded && (layer.present || !layer.findings.empty());
@@ -123,7 +123,7 @@ int list(const Options& options, const std::string& driver) {
   Json out;
   out["schema"] = kSchema;
   out["hash"] = hash_text(session->library().quirks()->hash());
-  out["layers_left_out"] = to_json(layers_left_out(*session));
+  out["layers_left_out"] = to_json(layers_left_out(*session->library().quirks()));
   out["rules"] = Json::array();
   Table table({"rule", "driver", "on", "state", "effect", "where"});
   std::string out_of_force;
@@ -204,7 +204,7 @@ int show(const Options& options, const std::string& id) {
   }
   Json out;
   out["schema"] = kSchema;
-  out["layers_left_out"] = to_json(layers_left_out(*session));
+  out["layers_left_out"] = to_json(layers_left_out(*session->library().quirks()));
   out["rule"] = rule_json(*found);
   out["devices"] = Json::array();
   for (const auto& [target, trace] : traces) {

@@ -96,9 +96,9 @@ Result<void> refuse_twice(std::string_view what, std::span<const Part> parts) {
 }  // namespace
 
 Result<verbena::QpRequest> read_qp_spec(std::string_view spec, verbena::Policy usual) {
-  static constexpr std::array<std::string_view, 13> kKnown{"rc",       "uc",       "ud",     "send_wr", "recv_wr",
-                                                           "send_sge", "recv_sge", "inline", "ops",     "srq",
-                                                           "sig_all",  "in_place", "policy"};
+  static constexpr std::array<std::string_view, 14> kKnown{"rc",       "uc",       "ud",     "send_wr",    "recv_wr",
+                                                           "send_sge", "recv_sge", "inline", "ops",        "srq",
+                                                           "sig_all",  "in_place", "policy", "substitutes"};
   verbena::QpRequest request;
   request.policy = usual;
   const std::array keys{WishKey{"send_wr", "max_send_wr", &request.max_send_wr},
@@ -135,12 +135,12 @@ Result<verbena::QpRequest> read_qp_spec(std::string_view spec, verbena::Policy u
       }
       request.ops = *ops;
       continue;
-    } else if (part.key == "policy") {
+    } else if (part.key == "policy" || part.key == "substitutes") {
       const auto policy = verbena::find_policy(part.value);
       if (!policy) {
-        return Failure(bad_argument("policy", fmt::format("'{}' is none of require, prefer, allow", part.value)));
+        return Failure(bad_argument(part.key, fmt::format("'{}' is none of require, prefer, allow", part.value)));
       }
-      request.policy = *policy;
+      (part.key == "policy" ? request.policy : request.substitutes) = *policy;
       continue;
     }
     const Result<bool> read = read_into(keys, part, parts);

@@ -155,7 +155,7 @@ put(main, el('h2', {}, 'What was asked, and how'),
   el('section', {class: 'card'}, el('h3', {}, 'Run'), el('dl', {class: 'facts'},
     fact('Substrate', `${run.substrate}: ${SUBSTRATES[run.substrate]}`, true), fact('Begun', time(run.begun)), fact('Took', `${run.seconds.toFixed(1)} s`),
     fact('Seed', String(run.seed)), fact('Repeats', String(run.repeat)), fact('Official', run.official ? 'yes' : 'no'), fact('Verbena', run.verbena),
-    fact('Quirk tables', el('code', {}, run.quirks.hash)), fact('List of cases', `version ${run.suite.version}, ${run.suite.cases} cases, ${run.suite.requirements} requirements`, true),
+    fact('Quirk tables', el('code', {}, run.quirks.hash)), ...(run.quirks.layers_left_out || []).map((layer) => fact('Left out', el('code', {}, layer), true)), fact('List of cases', `version ${run.suite.version}, ${run.suite.cases} cases, ${run.suite.requirements} requirements`, true),
     fact('Blocked', `${countVerdicts(run.cases, 'raw').blocked || 0} of at most ${run.blocked_budget}`),
     fact('Command', el('code', {}, `verbena conform ${run.command.join(' ')}`), true))));
 

@@ -122,6 +122,16 @@ std::vector<LayerSource> default_layers(std::string_view verbena_quirks, bool pr
 [[nodiscard]] Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
                                                                   const BackendRegistry& registry);
 
+/// A layer of the host, or a file in it, of which nothing is in force.
+struct LayerLeftOut {
+  LayerKind layer = LayerKind::builtin;
+  std::string path;
+  std::string why;  ///< what is wrong with it, with file, line and column where there is a place
+  friend bool operator==(const LayerLeftOut&, const LayerLeftOut&) = default;
+};
+/// What contracts of this set go without: rules of a site that nobody sees missing, safety rules among them.
+std::vector<LayerLeftOut> layers_left_out(const QuirkSet& quirks);
+
 /// Everything lint knows to complain about in these layers: schema, provenance, shadowed and overlapping rules, empty
 /// domains, `until` against `match`, rules that match no known model, `proof` ids that are not in the case list.
 /// In the etc, run and env layers 'matches no known model' is a note.

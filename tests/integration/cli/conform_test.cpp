@@ -38,6 +38,9 @@ TEST(ConformCommand, NamesWhatIsWrongWithItsWords) {
 TEST(ConformCommand, RunsOnAnEmulatedNic) {
 #ifdef VERBENA_EMULATOR
   says("conform --nic strict --case cq.create.at_least_asked", 0, "not red");
+  const Ran without = run(words("conform --nic strict --case cq.create.at_least_asked"),
+                          {"VERBENA_QUIRKS=" + cli_test::written("broken.yaml", "schema: [\n")});
+  EXPECT_NE(without.all().find("warning: a layer is left out: "), std::string::npos) << without.all();
   says("conform --nic e810-roc --case cq.create.at_least_asked", 2, "e810-roce");
 #else
   says("conform --nic strict", 77, "no emulated NICs");

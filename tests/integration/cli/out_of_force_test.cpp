@@ -151,6 +151,25 @@ TEST_F(LeftOut, ATableThatIsNotReadIsOne) {
   std::filesystem::remove_all(folder);
 }
 
+/// What a site's rule lets stand in is granted to those who say that they take it.
+TEST(Substitutes, AreAskedForOnTheCommandLine) {
+  const std::string table = cli_test::written(
+      "uc-by-rc.yaml",
+      "schema: 1\ndriver: irdma\nrules:\n  - id: site-uc-by-rc\n    on: qp\n    replaces: irdma-no-uc-xrc-raw\n"
+      "    feature: {uc: substitute}\n    because: The programs of this site take acknowledged messages\n"
+      "    source: a test\n    evidence: measured\n    severity: correctness\n    until: open\n    proof: "
+      "qp.create.type_uc\n");
+  const auto explain = [&](const std::string& spec) {
+    return run(words("explain --nic e810-roce --qp " + spec), {"VERBENA_QUIRKS=" + table});
+  };
+  const Ran refused = explain("uc");
+  EXPECT_EQ(refused.code, 1) << refused.all();
+  EXPECT_THAT(refused.out, HasSubstr("an rc one can stand in"));
+  const Ran granted = explain("uc,substitutes=allow");
+  EXPECT_EQ(granted.code, 0) << granted.all();
+  EXPECT_THAT(granted.out, HasSubstr("substituted"));
+}
+
 TEST_F(LeftOut, IsShownAndComparedWhereTheSiteIsStrict) {
   for (const char* command : {"quirks list", "quirks show irdma-gen2-inline", "quirks status"}) {
     const Ran ran = with_layer(command, "yes");

@@ -41,8 +41,17 @@ TEST(Summary, OfAGreenRunSaysSo) {
   EXPECT_THAT(run_to_summary(run), AllOf(HasSubstr("\nnot red\n"), Not(HasSubstr("RED"))));
 }
 
+TEST(Summary, SaysWhichTablesWereNotInForce) {
+  conform::Run run = small_run();
+  EXPECT_THAT(run_to_summary(run), Not(HasSubstr("left out")));
+  run.layers_left_out = {"/etc/verbena/quirks.d: a.yaml:3:1: unknown key", "/run/verbena/quirks.d: no"};
+  EXPECT_THAT(run_to_summary(run),
+              HasSubstr("\nwarning: a layer is left out, and 1 more: /etc/verbena/quirks.d: a.yaml:3:1"));
+}
+
 TEST(Summary, FitsAScreenWhateverTheRunHolds) {
   conform::Run run = small_run();
+  run.layers_left_out = {std::string(200, 'l'), "another"};
   for (std::size_t i = 0; i < kVerdictWords.size(); ++i) {
     run.cases.push_back(run.cases[0]);
     run.cases.back().area = "area" + std::to_string(i);
@@ -54,7 +63,7 @@ TEST(Summary, FitsAScreenWhateverTheRunHolds) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 23);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 82U) << line;
-  EXPECT_THAT(text, AllOf(HasSubstr("and 297 more"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("and 298 more"), Not(HasSubstr("\x1b"))));
 }
 
 TEST(Summary, ALineIsCutBetweenCharacters) {
