@@ -16,19 +16,13 @@ inline bool multicast(const wire::Gid& gid) noexcept {
   return wire::is_mapped(gid) && (gid[12] & std::byte{0xf0}) == std::byte{0xe0};
 }
 
-/// Two numbers are compared, and not sixteen bytes.
-inline bool same(const wire::Gid& one, const wire::Gid& other) noexcept {
-  return wire::load<std::uint64_t>(one.data()) == wire::load<std::uint64_t>(other.data()) &&
-         wire::load<std::uint64_t>(one.data() + 8) == wire::load<std::uint64_t>(other.data() + 8);
-}
-
 /// Who has which address. Few enough to be looked through.
 template <class End>
 class AddressBook {
 public:
   void add(const wire::Gid& gid, End& end) { entries_.emplace_back(gid, &end); }
   void remove(const wire::Gid& gid, const End& end) noexcept {
-    std::erase_if(entries_, [&](const auto& entry) { return same(entry.first, gid) && entry.second == &end; });
+    std::erase_if(entries_, [&](const auto& entry) { return wire::same(entry.first, gid) && entry.second == &end; });
   }
   void remove(const End& end) noexcept {
     std::erase_if(entries_, [&](const auto& entry) { return entry.second == &end; });
@@ -36,7 +30,7 @@ public:
   /// Null where nobody has it.
   End* find(const wire::Gid& gid) const noexcept {
     const auto found =
-        std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return same(entry.first, gid); });
+        std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return wire::same(entry.first, gid); });
     return found == entries_.end() ? nullptr : found->second;
   }
   /// Each once, however many addresses it has.

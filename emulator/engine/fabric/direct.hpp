@@ -30,6 +30,7 @@ public:
     /// The packets of a message are numbered, and otherwise go together.
     std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return kMost; }
     std::uint32_t window() const noexcept override { return kMost; }
+    bool hands_over() const noexcept override { return true; }
 
   private:
     Direct& fabric_;

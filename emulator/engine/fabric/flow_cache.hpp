@@ -17,8 +17,8 @@ public:
   const wire::FlowIcrc& of(const wire::Ip& ip, const wire::Udp& udp, std::size_t data_bytes) noexcept {
     Entry& entry = entries_[(data_bytes / 4 + udp.source_port) % entries_.size()];
     if (!entry.flow || entry.data_bytes != data_bytes || entry.source_port != udp.source_port ||
-        entry.dont_fragment != ip.dont_fragment || !same(entry.source, ip.source) ||
-        !same(entry.destination, ip.destination)) {
+        entry.dont_fragment != ip.dont_fragment || !wire::same(entry.source, ip.source) ||
+        !wire::same(entry.destination, ip.destination)) {
       entry = {wire::FlowIcrc(ip, udp, data_bytes),
                data_bytes,
                udp.source_port,

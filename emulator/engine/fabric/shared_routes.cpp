@@ -19,12 +19,12 @@ void Shared::Port::listen(const wire::Gid& gid) {
 }
 
 void Shared::Port::forget(const wire::Gid& gid) {
-  std::erase_if(gids_, [&gid](const wire::Gid& one) { return same(one, gid); });
+  std::erase_if(gids_, [&gid](const wire::Gid& one) { return wire::same(one, gid); });
   fabric_.publish();
 }
 
 bool Shared::Port::has(const wire::Gid& gid) const noexcept {
-  return std::any_of(gids_.begin(), gids_.end(), [&gid](const wire::Gid& one) { return same(one, gid); });
+  return std::any_of(gids_.begin(), gids_.end(), [&gid](const wire::Gid& one) { return wire::same(one, gid); });
 }
 
 /// Of RC as many as the NIC may be busy with at a time, since the reader holds its lock meanwhile; of the others what
@@ -53,7 +53,7 @@ void Shared::publish() {
   std::vector<wire::Gid> gids;
   for (const Port* const port : ports_) {
     for (const wire::Gid& gid : port->gids_) {
-      if (std::none_of(gids.begin(), gids.end(), [&gid](const wire::Gid& one) { return same(one, gid); }))
+      if (std::none_of(gids.begin(), gids.end(), [&gid](const wire::Gid& one) { return wire::same(one, gid); }))
         gids.push_back(gid);
     }
   }
@@ -141,7 +141,7 @@ Shared::Peer* Shared::reach(std::uint32_t slot, const wire::Gid& gid) {
   Peer& peer = peers_[slot];
   if (says == nullptr || says->incarnation == peer.gone || says->incarnation == peer.cut_off) return nullptr;
   const bool has =
-      std::any_of(says->gids.begin(), says->gids.end(), [&gid](const wire::Gid& one) { return same(one, gid); });
+      std::any_of(says->gids.begin(), says->gids.end(), [&gid](const wire::Gid& one) { return wire::same(one, gid); });
   return has ? &peer : nullptr;
 }
 

@@ -39,7 +39,7 @@ bool has(const ifaddrs& entry, const wire::Gid& gid) noexcept {
   const wire::Gid found = address.gid();
   // All of 127/8 is the host's, though the list has one of it.
   const auto loopback = [](const wire::Gid& one) { return wire::is_mapped(one) && one[12] == std::byte{127}; };
-  return same(found, gid) || (loopback(found) && loopback(gid));
+  return wire::same(found, gid) || (loopback(found) && loopback(gid));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ bool UdpArrivals::take(const UdpArrival& arrival) {
 UdpArrivals::Counting& UdpArrivals::counting(const UdpArrival& arrival) noexcept {
   const unsigned host = std::to_integer<unsigned>(arrival.ip.source.back());
   Counting& counting = counting_[(host + arrival.udp.source_port) % counting_.size()];
-  if (counting.port != arrival.udp.source_port || !same(counting.source, arrival.ip.source))
+  if (counting.port != arrival.udp.source_port || !wire::same(counting.source, arrival.ip.source))
     counting = {arrival.ip.source, arrival.udp.source_port};
   return counting;
 }
@@ -75,7 +75,7 @@ bool UdpArrivals::follows(const wire::Received& received) const noexcept {
   return !last.ends() && !info.begins() && info.operation == last.operation && info.transport == last.transport &&
          info.request == last.request && packet.bth.psn == train_.last() + 1 &&
          packet.bth.dest_qp == head.bth.dest_qp && packet.bth.pkey == head.bth.pkey &&
-         same(packet.ip.source, head.ip.source) && same(packet.ip.destination, head.ip.destination) &&
+         wire::same(packet.ip.source, head.ip.source) && wire::same(packet.ip.destination, head.ip.destination) &&
          // All but the last of a message are of one size, and that one has no more, and something.
          train_.bytes == std::uint64_t{train_.packets} * train_.mtu && !received.payload.empty() &&
          (info.ends() ? received.payload.size() <= train_.mtu : received.payload.size() == train_.mtu);

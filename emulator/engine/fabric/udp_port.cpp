@@ -66,7 +66,8 @@ UdpResult Udp::Port::add_address(const wire::Gid& gid) {
 }
 
 UdpResult Udp::Port::add_group(const wire::Gid& gid) {
-  if (std::any_of(groups_.begin(), groups_.end(), [&](const Group& one) { return same(one.gid, gid); })) return {};
+  if (std::any_of(groups_.begin(), groups_.end(), [&](const Group& one) { return wire::same(one.gid, gid); }))
+    return {};
   Group group{gid, {}};
   std::vector<unsigned> joined;
   for (const Local& each : locals_) {
@@ -91,14 +92,14 @@ UdpResult Udp::Port::add_group(const wire::Gid& gid) {
 
 void Udp::Port::forget(const wire::Gid& gid) noexcept {
   for (const Local& each : locals_) {
-    if (!same(each.gid, gid)) continue;
+    if (!wire::same(each.gid, gid)) continue;
     sender_.forget(each.socket.number());
     for (const Sender& one : each.senders) sender_.forget(one.socket.number());
   }
   waiting_for_ = refused_by_ = -1;
   // A closed socket is watched no more.
-  std::erase_if(locals_, [&](const Local& each) { return same(each.gid, gid); });
-  std::erase_if(groups_, [&](const Group& each) { return same(each.gid, gid); });
+  std::erase_if(locals_, [&](const Local& each) { return wire::same(each.gid, gid); });
+  std::erase_if(groups_, [&](const Group& each) { return wire::same(each.gid, gid); });
   list_arriving();
 }
 
@@ -154,13 +155,14 @@ void Udp::Port::size_window(int socket) noexcept {
 }
 
 Udp::Port::Local* Udp::Port::local(const wire::Gid& gid) noexcept {
-  const auto found = std::find_if(locals_.begin(), locals_.end(), [&](const Local& one) { return same(one.gid, gid); });
+  const auto found =
+      std::find_if(locals_.begin(), locals_.end(), [&](const Local& one) { return wire::same(one.gid, gid); });
   return found == locals_.end() ? nullptr : &*found;
 }
 
 bool Udp::Port::is_mine(const wire::Gid& gid) const noexcept {
-  return std::any_of(locals_.begin(), locals_.end(), [&](const Local& one) { return same(one.gid, gid); }) ||
-         std::any_of(groups_.begin(), groups_.end(), [&](const Group& one) { return same(one.gid, gid); });
+  return std::any_of(locals_.begin(), locals_.end(), [&](const Local& one) { return wire::same(one.gid, gid); }) ||
+         std::any_of(groups_.begin(), groups_.end(), [&](const Group& one) { return wire::same(one.gid, gid); });
 }
 
 /// The socket of a source port. Where somebody else has the port, or there are many already, packets come from 4791:

@@ -100,6 +100,14 @@ void publish_last(std::byte* to, std::size_t bytes, const std::byte* from) noexc
 
 std::uint64_t copy(Pieces to, std::uint64_t to_offset, Pieces from, std::uint64_t from_offset,
                    std::uint64_t bytes) noexcept {
+  if (to.size() == 1 && from.size() == 1) {
+    const auto left = [](const Piece& piece, std::uint64_t offset) {
+      return piece.bytes - std::min(offset, piece.bytes);
+    };
+    const std::uint64_t step = std::min({bytes, left(to[0], to_offset), left(from[0], from_offset)});
+    move(to[0], to_offset, from[0], from_offset, step);
+    return step;
+  }
   At there = find(to, to_offset);
   At here = find(from, from_offset);
   std::uint64_t done = 0;

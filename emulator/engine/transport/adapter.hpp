@@ -95,6 +95,8 @@ private:
 
   // answers.cpp
   void answered(QueuePair& qp, const Train& train);
+  bool may_be_meant(const QueuePair& qp, wire::Psn psn) const noexcept;
+  void note(QueuePair& qp, wire::Psn last);
   bool acknowledge_before(QueuePair& qp, wire::Psn psn);
   void read_answer(QueuePair& qp, const Train& train);
   void lost(QueuePair& qp, bool in_silence);
@@ -116,6 +118,7 @@ private:
   bool take_receive(QueuePair& qp);
   void advance(QueuePair& qp, const Train& train, std::uint32_t packets);
   void acknowledge(QueuePair& qp);
+  bool note_for(QueuePair& qp, const Train& train) noexcept;
   void settle(QueuePair& qp);
   void not_ready(QueuePair& qp, wire::Psn psn);
   void refuse(QueuePair& qp, const Train& train, wire::NakCode code, ibv_wc_status receive_status,

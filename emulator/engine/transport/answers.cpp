@@ -31,14 +31,23 @@ ibv_wc_status status_of(wire::Syndrome syndrome) noexcept {
 
 }  // namespace
 
+/// Whether it waits for an answer of that number: behind all that was acknowledged, and before all that was sent.
+bool Adapter::may_be_meant(const QueuePair& qp, wire::Psn psn) const noexcept {
+  const bool expects = qp.state == IBV_QPS_RTS || qp.state == IBV_QPS_SQD;
+  return expects && qp.send_queue.completed != qp.send_queue.next &&
+         wire::distance(qp.requester.acknowledged, psn) >= 0 && wire::distance(psn, qp.requester.psn) > 0;
+}
+
+/// An acknowledgement that came without a packet, while its sender's loop runs.
+void Adapter::note(QueuePair& qp, wire::Psn last) {
+  if (may_be_meant(qp, last) && !acknowledge_before(qp, last + 1)) lost(qp, false);
+}
+
 void Adapter::answered(QueuePair& qp, const Train& train) {
   Requester& requester = qp.requester;
   queues::SendQueue& sends = qp.send_queue;
-  const bool expects = qp.state == IBV_QPS_RTS || qp.state == IBV_QPS_SQD;
   const wire::Psn psn = train.first();
-  // What is behind all that was acknowledged, and before all that was sent.
-  const std::int32_t behind = wire::distance(requester.acknowledged, psn);
-  if (!expects || sends.completed == sends.next || behind < 0 || wire::distance(psn, requester.psn) <= 0) {
+  if (!may_be_meant(qp, psn)) {
     ++dropped_.stray_answer;
     return;
   }

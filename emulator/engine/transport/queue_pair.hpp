@@ -15,6 +15,7 @@
 #include "engine/queues/receive_queue.hpp"
 #include "engine/queues/send_queue.hpp"
 #include "engine/transport/time.hpp"
+#include "engine/transport/train.hpp"
 #include "engine/wire/opcode.hpp"
 #include "engine/wire/psn.hpp"
 
@@ -32,6 +33,7 @@ struct Requester {
   bool repeated = false;        ///< all was sent again, and nothing new was heard since
   bool resting = false;         ///< the other end was not ready to receive; until the deadline
   bool sending = false;         ///< its loop is running further up the stack
+  Train outgoing;               ///< what it sends now: made once, since clearing it costs more than filling it
 };
 
 /// A READ or an atomic that was answered and may be asked for again.

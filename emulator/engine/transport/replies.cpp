@@ -24,6 +24,17 @@ void Adapter::acknowledge(QueuePair& qp) {
   owing_.push_back(&qp);
 }
 
+/// Where the sender waits for it: no packet is needed, if one would have found its way there.
+bool Adapter::note_for(QueuePair& qp, const Train& train) noexcept {
+  if (train.noted == nullptr || batching_ || qp.attr.dest_qp_num != train.from_qp ||
+      !wire::same(qp.route.ip.destination, train.head.ip.source)) {
+    return false;
+  }
+  *train.noted = {true, qp.responder.expected - 1};
+  qp.responder.owes = false;
+  return true;
+}
+
 /// Before a queue pair forgets what it took.
 void Adapter::settle(QueuePair& qp) {
   if (std::erase(owing_, &qp) == 0) return;

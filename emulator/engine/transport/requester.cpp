@@ -128,9 +128,12 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
   const std::uint32_t packets = answer ? 1 : std::min(room, work.packets - index);
   const bool ends = answer || index + packets == work.packets;
 
-  Train train;
+  Train& train = requester.outgoing;
   train.mtu = mtu;
   train.packets = packets;
+  train.bytes = 0;
+  train.payload = {};
+  train.noted = nullptr;
   train.stays = qp.type == IBV_QPT_RC;
   train.from_qp = qp.number;
   train.head.ip = qp.route.ip;
@@ -138,7 +141,7 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
   wire::Bth& bth = train.head.bth;
   const bool begins = answer || index == 0;
   bth.opcode = packet_opcode(work.opcode, qp.type, begins, ends && packets == 1);
-  train.last_opcode = packet_opcode(work.opcode, qp.type, begins && packets == 1, ends);
+  train.last_opcode = packets == 1 ? bth.opcode : packet_opcode(work.opcode, qp.type, false, ends);
   bth.pkey = qp.pkey;
   bth.dest_qp = qp.attr.dest_qp_num;
   bth.psn = work.first + index;
@@ -172,24 +175,28 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
     fail_sending(qp);
     return false;
   }
-  if (train.bytes == work.bytes) {
+  if (train.bytes == 0) {
+    // no payload
+  } else if (train.bytes == work.bytes) {
     train.payload = qp.gathered;
-  } else if (train.bytes > 0) {
+  } else {
     qp.sliced.resize(qp.gathered.size());
     train.payload = memory::slice(qp.gathered, offset, train.bytes, qp.sliced);
   }
-  if (train.bytes == 0) train.payload = {};
 
   // Answers may come before send() returns, and may send it all again: what was sent is noted before.
   const bool whole = answer || index + packets == work.packets;
   requester.packet = whole ? 0 : index + packets;
   if (whole) ++requester.place;
+  Noted noted;
+  if (qp.type == IBV_QPT_RC && outlet_.hands_over()) train.noted = &noted;
   if (!outlet_.send(train)) {
     requester.place = place;
     requester.packet = index;
     if (std::find(refused_.begin(), refused_.end(), &qp) == refused_.end()) refused_.push_back(&qp);
     return false;
   }
+  if (noted.any) note(qp, noted.last);
   if (whole && qp.type == IBV_QPT_UC) {
     work.done = true;
     retire(qp);

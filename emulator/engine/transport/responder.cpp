@@ -339,7 +339,7 @@ void Adapter::remember(QueuePair& qp, const Answered& answered) {
 void Adapter::advance(QueuePair& qp, const Train& train, std::uint32_t packets) {
   if (qp.type != IBV_QPT_RC) return;
   qp.responder.expected = train.first() + packets;
-  if (train.head.bth.ack_request) acknowledge(qp);
+  if (train.head.bth.ack_request && !note_for(qp, train)) acknowledge(qp);
 }
 
 /// No receive for it: RC says so, UC drops it.

@@ -25,6 +25,9 @@ public:
   virtual std::uint32_t most_packets(const QueuePair& qp) const noexcept = 0;
   /// Packets that a queue pair may have sent that nobody has acknowledged.
   virtual std::uint32_t window() const noexcept = 0;
+  /// The train itself reaches the other end within send(), or nobody: then an acknowledgement may be noted in it
+  /// (Train::noted).
+  virtual bool hands_over() const noexcept { return false; }
 
   // Payload that stays in its memory (Train::stays) may be read late. It isn't any more once these return, or what was
   // read isn't taken.

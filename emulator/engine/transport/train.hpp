@@ -11,6 +11,12 @@
 
 namespace verbena::engine::transport {
 
+/// An acknowledgement that needs no packet.
+struct Noted {
+  bool any = false;
+  wire::Psn last;  ///< it and all before it have arrived
+};
+
 /// Packets of one message that follow each other, or a single packet. A fabric that loses nothing hands a train over as
 /// it is; one that speaks of packets takes it apart with packet(). What arrives as a packet is a train of one.
 struct Train {
@@ -25,7 +31,10 @@ struct Train {
   /// The payload stays where it is until the other end has answered, or Outlet::withdraw() takes it back: it may be
   /// read after send() has returned.
   bool stays = false;
-  std::uint32_t from_qp = 0;  ///< where it stays: the queue pair that sends it
+  std::uint32_t from_qp = 0;  ///< the queue pair that sends it
+  /// Set while the sender waits in send() of a fabric that hands this very train over: who takes the request may note
+  /// its acknowledgement instead of sending one.
+  Noted* noted = nullptr;
 
   wire::Psn first() const noexcept { return head.bth.psn; }
   wire::Psn last() const noexcept { return head.bth.psn + (packets - 1); }

@@ -29,6 +29,12 @@ constexpr bool is_mapped(const Gid& gid) noexcept {
   return load<std::uint64_t>(gid.data()) == 0 && load<std::uint32_t>(gid.data() + 8) == 0xffff;
 }
 
+/// Two numbers are compared, and not sixteen bytes.
+constexpr bool same(const Gid& one, const Gid& other) noexcept {
+  return load<std::uint64_t>(one.data()) == load<std::uint64_t>(other.data()) &&
+         load<std::uint64_t>(one.data() + 8) == load<std::uint64_t>(other.data() + 8);
+}
+
 enum class IpVersion : std::uint8_t { v4 = 4, v6 = 6 };
 
 /// An IP header as far as RoCE v2 uses it: no options, no extension headers, no fragments.

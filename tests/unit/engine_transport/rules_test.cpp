@@ -183,6 +183,25 @@ const Refusal kRefusals[] = {
      IBV_WC_RNR_RETRY_EXC_ERR,
      {},
      {}},
+    // Whom it answers is not who asks: its acknowledgements reach nobody.
+    {"AnswersGoToAnotherNumber",
+     [](Pair& pair) {
+       pair.to.qp.attr.dest_qp_num = 99;
+       pair.from.send(write_to(pair, 0), {pair.from.sge(0, 8)});
+       for (int time = 0; time < 8; ++time) pair.a.adapter.expire(pair.clock.time += std::chrono::seconds(1));
+     },
+     IBV_WC_RETRY_EXC_ERR,
+     {},
+     {}},
+    {"AnswersGoToAnotherAddress",
+     [](Pair& pair) {
+       pair.to.qp.route.ip.destination[15] ^= std::byte{0x80};
+       pair.from.send(write_to(pair, 0), {pair.from.sge(0, 8)});
+       for (int time = 0; time < 8; ++time) pair.a.adapter.expire(pair.clock.time += std::chrono::seconds(1));
+     },
+     IBV_WC_RETRY_EXC_ERR,
+     {},
+     {}},
     {"NobodyThere",
      [](Pair& pair) {
        pair.b.adapter.remove(pair.to.qp);
