@@ -58,6 +58,10 @@ std::vector<std::string> builtin_models();
 /// Reads one model from text; `file` is shown in errors.
 [[nodiscard]] Result<Model> parse_model(std::string_view text, std::string_view file, std::string_view variant = {});
 
+/// A fault as a command line names it: NAME, or NAME:PARAMETER=VALUE[:PARAMETER=VALUE]. An unknown name or parameter is
+/// refused with the nearest known one, a value with what is allowed.
+[[nodiscard]] Result<SwitchedFault> parse_fault(std::string_view words);
+
 /// The model file of a device, ready to be sent in: identity, caps, ports, gid types; unknown values are written as
 /// `unknown`. With `redact`, GUIDs, MACs and addresses are left out.
 std::string write_model(const DeviceId& device, const Caps& caps, bool redact);
