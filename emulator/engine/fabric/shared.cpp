@@ -2,6 +2,7 @@
 #include "engine/fabric/shared.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -119,7 +120,11 @@ void Shared::scan() {
     Peer& peer = peers_[slot];
     const SlotSays* const says = look(slot);
     const std::uint32_t incarnation = says != nullptr ? says->incarnation : 0;
-    if (peer.in && (peer.in->incarnation() != incarnation || peer.cut_off == incarnation)) peer.in.reset();
+    if (peer.in && (peer.in->incarnation() != incarnation || peer.cut_off == incarnation)) {
+      // What it sent before it left is under way still: the last acknowledgement of a program that is done.
+      if (peer.in->incarnation() != incarnation) drain(*peer.in, std::numeric_limits<int>::max());
+      peer.in.reset();
+    }
     if (peer.out && peer.out->incarnation() != incarnation) peer.out.reset();
     if (!peer.in && incarnation != 0 && incarnation != peer.cut_off) attach(slot, peer);
     if (peer.in) attached_.push_back(slot);
