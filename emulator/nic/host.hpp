@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <random>
+#include <string>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "engine/fabric/impairments.hpp"
 #include "engine/fabric/port.hpp"
 #include "engine/transport/adapter.hpp"
 #include "engine/transport/time.hpp"
+#include "nic/host_mutex.hpp"
+#include "nic/net.hpp"
 
 namespace verbena::emulator {
 
@@ -22,39 +25,89 @@ public:
   engine::transport::Time now() noexcept override;
 };
 
-/// What the emulated NICs of one process share: a fabric, a lock, a clock, and a thread that serves timers while nobody
-/// posts or polls. It starts when the first timer runs.
+/// What NICs are joined by.
+enum class NetKind : std::uint8_t {
+  in_process,  ///< those of this process, to each other
+  shared,      ///< those of all processes of this host that give the same name
+  udp,         ///< RoCE v2 on UDP port 4791
+};
+
+struct NetOptions {
+  NetKind kind = NetKind::in_process;
+  std::string fabric = "default";  ///< of `shared`: its name
+  /// Of `udp`: what the ports of the NICs have, in turn, as 10.0.0.1 or fe80::1; empty: those of the interfaces.
+  std::vector<std::string> addresses;
+  std::size_t ports = 1;  ///< that want addresses
+  engine::fabric::Impairments impairments;
+  std::uint64_t seed = 1;  ///< of what the impairments draw
+};
+
+/// What the emulated NICs of one process share: a net, a lock and a clock.
 class Host {
 public:
-  /// Impairments that are all zero make a fabric that hands over at once.
-  explicit Host(const engine::fabric::Impairments& impairments = {}, std::uint64_t seed = 1);
+  /// An error is a sentence: a net that can't be joined, or impairments that it doesn't have: `shared` and `udp` lose,
+  /// double and corrupt, and neither delay nor reorder.
+  static tl::expected<std::unique_ptr<Host>, std::string> on(const NetOptions& options);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
   /// Held by whoever touches a NIC: no call of the engine may run beside another.
-  std::mutex mutex;
+  HostMutex mutex;
 
-  engine::fabric::Fabric& fabric() noexcept { return *fabric_; }
   engine::transport::Clock& clock() noexcept { return clock_; }
 
+  /// Nothing is sent or received any more, and nothing may be posted: end() was called, or this is a child of fork()
+  /// and the net reaches others.
+  bool inert() const noexcept { return ended_.load(std::memory_order_relaxed) || !mutex.here(); }
+  /// The NICs leave a net that reaches others, and are inert. Without the lock.
+  void end();
+
   // With the mutex held.
-  void add(engine::transport::Adapter& adapter) { adapters_.push_back(&adapter); }
-  void remove(engine::transport::Adapter& adapter) noexcept { std::erase(adapters_, &adapter); }
+  std::unique_ptr<engine::fabric::Port> port();
+  /// Where the NICs are inert there is none.
+  Net* net() noexcept { return inert() ? nullptr : net_.get(); }
+  void add(engine::transport::Adapter& adapter) {
+    if (net() != nullptr) net_->add(adapter);
+  }
+  void remove(engine::transport::Adapter& adapter) noexcept {
+    if (net() != nullptr) net_->remove(adapter);
+  }
   /// Does all that is due, and sees to it that somebody does what will be.
-  void progress();
+  void progress() {
+    if (net() != nullptr) net_->progress();
+  }
+  /// Something was posted: as progress(), and whoever posts may not call again soon.
+  void posted() {
+    if (net() == nullptr) return;
+    net_->progress();
+    net_->settle();
+  }
+  /// A poll found something, or nothing. True where it has been nothing for long: whoever polls gives its processor to
+  /// others once it has let go of the mutex. Who is waited for may have none.
+  bool impatient(bool found) noexcept {
+    empty_polls_ = found ? 0 : empty_polls_ + 1;
+    return empty_polls_ > kPatience && net() != nullptr && net_->reaches_others();
+  }
+  /// The program is about to sleep.
+  void doze() {
+    if (net() != nullptr) net_->doze();
+  }
 
 private:
-  void serve(const std::stop_token& stop);
-  std::optional<engine::transport::Time> do_what_is_due();
+  class Wire;
+
+  Host() = default;
+  std::uint32_t copies() noexcept;
 
   MonotonicClock clock_;
-  std::unique_ptr<engine::fabric::Fabric> fabric_;
-  bool direct_ = true;
-  std::vector<engine::transport::Adapter*> adapters_;
-  std::optional<engine::transport::Time> serving_at_;  ///< what the thread waits for
-  std::condition_variable earlier_;
-  std::jthread thread_;
+  std::vector<Wire*> wires_;
+  engine::fabric::Impairments impairments_;  ///< of a net that has none of its own
+  std::mt19937_64 random_;
+  static constexpr std::uint32_t kPatience = 512;  ///< polls, some 20 us
+  std::uint32_t empty_polls_ = 0;  ///< since the last that found something
+  std::atomic<bool> ended_{false};
+  std::unique_ptr<Net> net_;
 };
 
 }  // namespace verbena::emulator

@@ -13,17 +13,8 @@ namespace {
 constexpr std::uint32_t kFirstQp = 17;          // below are the special ones, and room for a model's own
 constexpr std::uint32_t kQpNumbers = 1U << 16;  // what the adapter tells apart
 
-/// 10.0.0.N and what belongs to its interface's address fe80::.
-std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t number) {
-  engine::wire::Gid link_local{};
-  link_local[0] = std::byte{0xfe};
-  link_local[1] = std::byte{0x80};
-  link_local[8] = std::byte{0x02};
-  link_local[11] = std::byte{0xff};
-  link_local[12] = std::byte{0xfe};
-  link_local[14] = static_cast<std::byte>(port);
-  link_local[15] = static_cast<std::byte>(number + 1);
-  const engine::wire::Gid mapped = engine::wire::mapped(10, 11, port, static_cast<std::uint8_t>(number + 1));
+std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t number,
+                       const std::vector<engine::wire::Gid>& addresses) {
   std::vector<GidType> types;
   const PortCaps* const caps = profile.model().caps.port(port);
   if (caps != nullptr) {
@@ -44,7 +35,7 @@ std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t 
     return {{0, GidType::ib, mac}};
   }
   std::uint32_t index = 0;
-  for (const engine::wire::Gid& address : {link_local, mapped}) {
+  for (const engine::wire::Gid& address : addresses) {
     for (const GidType type : types) gids.push_back({index++, type, address});
     if (types.front() == GidType::ib) break;
   }
@@ -53,19 +44,23 @@ std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t 
 
 }  // namespace
 
-Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, engine::transport::Notices& notices)
+Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, std::uint32_t nics,
+         engine::transport::Notices& notices)
     : host_(host),
       profile_(std::move(profile)),
       name_(std::move(name)),
       number_(number),
-      port_(host.fabric().port()),
+      host_number_(host.net()->host_number()),
+      port_(host.port()),
       adapter_(keys_, *port_, host.clock(), notices),
-      next_qp_number_(kFirstQp),
+      first_qp_number_(std::max(kFirstQp, host.net()->reaches_others() ? kQpNumbers / nics * number : 0)),
+      qp_numbers_end_(host.net()->reaches_others() ? kQpNumbers / nics * (number + 1) : kQpNumbers),
+      next_qp_number_(first_qp_number_),
       qp_numbers_(kQpNumbers) {
   port_->connect(adapter_);
   for (const PortCaps& port : profile_.caps().ports) {
     gids_.resize(std::max<std::size_t>(gids_.size(), port.number));
-    gids_[port.number - 1] = table(profile_, port.number, number_);
+    gids_[port.number - 1] = table(profile_, port.number, number_, host.net()->addresses(number_, port.number));
     for (const Gid& gid : gids_[port.number - 1]) port_->listen(gid.bytes);
   }
   host_.add(adapter_);
@@ -74,6 +69,7 @@ Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, en
 Nic::~Nic() {
   const std::scoped_lock lock(host_.mutex);
   host_.remove(adapter_);
+  port_.reset();
 }
 
 const std::vector<Gid>& Nic::gids(std::uint8_t port) const noexcept {
@@ -89,11 +85,14 @@ const Gid* Nic::gid(std::uint8_t port, int index) const noexcept {
 }
 
 std::uint32_t Nic::take_qp_number() {
-  for (std::uint32_t tried = 0; tried < kQpNumbers; ++tried) {
-    const std::uint32_t number = next_qp_number_++ % kQpNumbers;
-    if (number < kFirstQp || qp_numbers_[number]) continue;
+  const Net* const net = host_.net();
+  if (net == nullptr) return 0;
+  for (std::uint32_t tried = first_qp_number_; tried < qp_numbers_end_; ++tried) {
+    const std::uint32_t number = next_qp_number_;
+    next_qp_number_ = number + 1 < qp_numbers_end_ ? number + 1 : first_qp_number_;
+    if (qp_numbers_[number]) continue;
     qp_numbers_[number] = true;
-    return number;
+    return net->queue_pair_number(number);
   }
   return 0;
 }

@@ -42,8 +42,10 @@ struct Gid {
 /// One emulated NIC: a model over an engine. All of it under the host's mutex.
 class Nic {
 public:
-  /// `number` tells NICs of one host apart: in names, addresses and GUIDs.
-  Nic(Host& host, Profile profile, std::string name, std::uint32_t number, engine::transport::Notices& notices);
+  /// `number` tells NICs of one host apart: in names, addresses and GUIDs. `nics` are that host's: where a net tells
+  /// queue pairs of a process apart by their numbers, each NIC has its part of them. With the host's mutex held.
+  Nic(Host& host, Profile profile, std::string name, std::uint32_t number, std::uint32_t nics,
+      engine::transport::Notices& notices);
   ~Nic();
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
@@ -52,13 +54,23 @@ public:
   const Profile& profile() const noexcept { return profile_; }
   const std::string& name() const noexcept { return name_; }
   std::uint32_t number() const noexcept { return number_; }
-  std::uint64_t node_guid() const noexcept { return 0x0200'00ff'fe00'0000ULL + number_ + 1; }
+  std::uint64_t node_guid() const noexcept {
+    return 0x0200'00ff'fe00'0000ULL + (std::uint64_t{host_number_} << 8) + number_ + 1;
+  }
 
   engine::memory::KeyTable& keys() noexcept { return keys_; }
   engine::transport::Adapter& adapter() noexcept { return adapter_; }
   /// Nothing of this memory is read late any more: its region goes, or is another one from now on.
   void withdraw(const engine::memory::Region& region) noexcept {
-    port_->withdraw(engine::memory::Piece{region.host, region.length});
+    if (!host_.inert()) port_->withdraw(engine::memory::Piece{region.host, region.length});
+  }
+  /// A queue pair joins a group, or the last one leaves it.
+  void join(const engine::wire::Gid& group) {
+    if (const Net* const net = host_.net(); net != nullptr && net->joins_groups()) port_->listen(group);
+  }
+  void leave(const engine::wire::Gid& group) noexcept {
+    const Net* const net = host_.net();
+    if (net != nullptr && net->joins_groups() && adapter_.members(group) == 0) port_->forget(group);
   }
   Counts counts;
 
@@ -80,11 +92,14 @@ private:
   Profile profile_;
   std::string name_;
   std::uint32_t number_;
+  std::uint32_t host_number_;
   std::vector<std::vector<Gid>> gids_;  ///< by port, from 1
   engine::memory::KeyTable keys_;
   std::unique_ptr<engine::fabric::Port> port_;
   engine::transport::Adapter adapter_;
   engine::memory::DomainId last_domain_ = 0;
+  std::uint32_t first_qp_number_;  ///< of the low 16 bits
+  std::uint32_t qp_numbers_end_;
   std::uint32_t next_qp_number_;
   std::vector<bool> qp_numbers_;
 };

@@ -108,6 +108,7 @@ int EmulatedVerbs::attach_mcast(ibv_qp* plain, const ibv_gid& gid, std::uint16_t
   if (most > 0 && members >= most && !nic.adapter().member(qp.qp, group)) return ENOMEM;
   // A second time is no second membership (linux core/uverbs_cmd.c ib_uverbs_attach_mcast).
   if (nic.adapter().attach(qp.qp, group)) ++qp.groups;
+  nic.join(group);
   return 0;
 }
 
@@ -117,6 +118,7 @@ int EmulatedVerbs::detach_mcast(ibv_qp* plain, const ibv_gid& gid, std::uint16_t
   Nic& nic = nic_of(plain->context);
   if (!nic.profile().has(Feature::multicast)) return EOPNOTSUPP;
   if (!nic.adapter().detach(qp.qp, bytes_of(gid))) return EINVAL;
+  nic.leave(bytes_of(gid));
   --qp.groups;
   return 0;
 }

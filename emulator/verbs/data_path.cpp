@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // What programs call through a context's table: post, poll, arm, bind. Never through the Verbs table.
+#include <sched.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -85,9 +87,17 @@ PostFault post_one(Qp& qp, const Profile& profile, const ibv_send_wr& wr) {
   return engine::transport::post_send(qp.qp, wr, to);
 }
 
+/// Of a NIC that is inert (Host::inert).
+template <class Wr>
+int not_here(Wr** bad, Wr* list) {
+  if (bad != nullptr) *bad = list;
+  return EIO;
+}
+
 int post_send(ibv_qp* plain, ibv_send_wr* list, ibv_send_wr** bad) {
   Qp& qp = qp_of(plain);
   Nic& nic = nic_of(plain->context);
+  if (nic.host().inert()) return not_here(bad, list);
   const std::scoped_lock lock(nic.host().mutex);
   int error = 0;
   for (ibv_send_wr* wr = list; wr != nullptr; wr = wr->next) {
@@ -97,7 +107,7 @@ int post_send(ibv_qp* plain, ibv_send_wr* list, ibv_send_wr** bad) {
     break;
   }
   nic.adapter().progress(qp.qp);
-  nic.host().progress();
+  nic.host().posted();
   return signed_so(nic.profile(), error);
 }
 
@@ -114,6 +124,7 @@ int post_into(engine::queues::ReceiveQueue& queue, const Profile& profile, ibv_r
 int post_recv(ibv_qp* plain, ibv_recv_wr* list, ibv_recv_wr** bad) {
   Qp& qp = qp_of(plain);
   Nic& nic = nic_of(plain->context);
+  if (nic.host().inert()) return not_here(bad, list);
   const std::scoped_lock lock(nic.host().mutex);
   int error = 0;
   const bool reset =
@@ -130,22 +141,34 @@ int post_recv(ibv_qp* plain, ibv_recv_wr* list, ibv_recv_wr** bad) {
 
 int post_srq_recv(ibv_srq* plain, ibv_recv_wr* list, ibv_recv_wr** bad) {
   Nic& nic = nic_of(plain->context);
+  if (nic.host().inert()) return not_here(bad, list);
   const std::scoped_lock lock(nic.host().mutex);
   return signed_so(nic.profile(), post_into(of<Srq>(plain).queue.queue, nic.profile(), list, bad));
 }
 
 int poll_cq(ibv_cq* plain, int count, ibv_wc* completions) {
   Nic& nic = nic_of(plain->context);
-  const std::scoped_lock lock(nic.host().mutex);
-  nic.host().progress();
-  return cq_of(plain).queue.poll(count, completions);
+  Host& host = nic.host();
+  if (host.inert()) return 0;
+  int found = 0;
+  bool yields = false;
+  {
+    const std::scoped_lock lock(host.mutex);
+    host.progress();
+    found = cq_of(plain).queue.poll(count, completions);
+    yields = host.impatient(found != 0);
+  }
+  if (yields) sched_yield();
+  return found;
 }
 
 int req_notify_cq(ibv_cq* plain, int solicited_only) {
   Nic& nic = nic_of(plain->context);
+  if (nic.host().inert()) return EIO;
   const std::scoped_lock lock(nic.host().mutex);
   using Arm = engine::queues::CompletionQueue::Arm;
   cq_of(plain).queue.arm(solicited_only != 0 ? Arm::solicited : Arm::any);
+  nic.host().doze();
   return 0;
 }
 
@@ -183,11 +206,14 @@ int start_poll(ibv_cq_ex* plain, ibv_poll_cq_attr* attr) {
   if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
   Cq& cq = of<Cq>(plain);
   Host& host = nic_of_cq(plain).host();
+  if (host.inert()) return ENOENT;
   host.mutex.lock();
   host.progress();
   show(cq);
+  const bool yields = host.impatient(cq.current != nullptr);
   if (cq.current != nullptr) return 0;
   host.mutex.unlock();
+  if (yields) sched_yield();
   return ENOENT;
 }
 
@@ -243,10 +269,11 @@ int post_building(ibv_qp* plain, Building& building) {
     work.wr.num_sge = static_cast<int>(work.sges.size());
   }
   Qp& qp = qp_of(plain);
-  const Nic& nic = nic_of(plain->context);
+  Nic& nic = nic_of(plain->context);
+  if (nic.host().inert()) return EIO;
   // All of it or nothing (ibv_wr_post(3), ibv_wr_complete).
   {
-    const std::scoped_lock lock(nic_of(plain->context).host().mutex);
+    const std::scoped_lock lock(nic.host().mutex);
     std::uint32_t slots = 0;
     for (const Building::Work& work : building.works) {
       const bool there = nic.profile().has(feature_of(work.wr.opcode));

@@ -113,7 +113,9 @@ Made<ibv_context> EmulatedVerbs::open_device(ibv_device* device) {
   Nic& nic = *of<DeviceEntry>(device).nic;
   auto context = std::make_unique<Context>();
   context->nic = &nic;
+  context->verbs = this;
   fill_operations(context->base);
+  fill_extended(context->base);
   context->base.sz = sizeof(verbs_context);
   ibv_context& plain = context->base.context;
   plain.device = device;

@@ -17,8 +17,11 @@ namespace verbena::emulator {
 /// The Verbs table over emulated NICs.
 class EmulatedVerbs final : public Verbs, private engine::transport::Notices {
 public:
-  explicit EmulatedVerbs(EmulatedOptions options);
+  EmulatedVerbs(std::unique_ptr<Host> host, std::vector<Model> models);
   ~EmulatedVerbs() override;
+
+  Host& host() noexcept { return *host_; }
+  bool has(const ibv_device* device) const noexcept;
 
   // Devices
   Made<ibv_device*> get_device_list(int& count) override;
@@ -189,6 +192,8 @@ private:
 
 /// The functions that inline verbs call through a context.
 void fill_operations(verbs_context& context);
+/// Those that inline verbs look up behind it.
+void fill_extended(verbs_context& context);
 /// Those of a queue pair that was made with opcodes for the builder.
 void fill_builder(ibv_qp_ex& qp);
 /// Those of an extended completion queue.

@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <random>
+#include <utility>
 
+#include "engine/wire/mtu.hpp"
 #include "verbs/emulated_verbs.hpp"
 
 namespace verbena::emulator {
@@ -70,11 +73,17 @@ std::string node_type(const Nic& nic) {
 
 }  // namespace
 
-EmulatedVerbs::EmulatedVerbs(EmulatedOptions options)
-    : host_(std::make_unique<Host>(options.impairments, options.seed)) {
+EmulatedVerbs::EmulatedVerbs(std::unique_ptr<Host> host, std::vector<Model> models) : host_(std::move(host)) {
+  const std::scoped_lock lock(host_->mutex);
   engine::transport::Notices& notices = *this;
   std::uint32_t number = 0;
-  for (Model& model : options.models) {
+  for (Model& model : models) {
+    // A link's MTU is what the net under it has room for.
+    const std::uint64_t largest_mtu = host_->net()->largest_mtu();
+    for (PortCaps& port : model.caps.ports) {
+      if (largest_mtu < port[PortCap::active_mtu].value_or(engine::wire::kLargestMtu))
+        port.set(PortCap::active_mtu, largest_mtu);
+    }
     // A variant is told by its identity, not by its name: `@` is no part of a device's name.
     const std::string plain = model.name.substr(0, model.name.find('@'));
     const auto taken = [this](const std::string& name) {
@@ -82,7 +91,8 @@ EmulatedVerbs::EmulatedVerbs(EmulatedOptions options)
     };
     std::string name = plain;
     for (int again = 1; taken(name); ++again) name = fmt::format("{}_{}", plain, again);
-    nics_.push_back(std::make_unique<Nic>(*host_, Profile(std::move(model)), name, number++, notices));
+    nics_.push_back(std::make_unique<Nic>(*host_, Profile(std::move(model)), name, number++,
+                                          static_cast<std::uint32_t>(models.size()), notices));
     Nic& nic = *nics_.back();
     auto device = std::make_unique<DeviceEntry>();
     device->nic = &nic;
@@ -340,8 +350,30 @@ const char* EmulatedVerbs::node_type_str(ibv_node_type type) {
   return ibv_node_type_str(type);
 }
 
+bool EmulatedVerbs::has(const ibv_device* device) const noexcept {
+  return std::any_of(devices_.begin(), devices_.end(), [device](const auto& each) { return &each->base == device; });
+}
+
 std::shared_ptr<Verbs> emulated_verbs(EmulatedOptions options) {
-  return std::make_shared<EmulatedVerbs>(std::move(options));
+  options.net = NetKind::in_process;
+  return joined_verbs(std::move(options)).value();
+}
+
+Result<std::shared_ptr<Verbs>> joined_verbs(EmulatedOptions options) {
+  NetOptions net{.kind = options.net,
+                 .fabric = std::move(options.fabric),
+                 .addresses = std::move(options.addresses),
+                 .ports = 0,
+                 .impairments = options.impairments,
+                 .seed = options.seed};
+  for (const Model& model : options.models) net.ports += model.caps.ports.size();
+  auto host = Host::on(net);
+  if (!host) {
+    Error error{.kind = ErrorKind::invalid_request};
+    error.text = std::move(host.error());
+    return Failure(std::move(error));
+  }
+  return std::make_shared<EmulatedVerbs>(std::move(*host), std::move(options.models));
 }
 
 }  // namespace verbena::emulator

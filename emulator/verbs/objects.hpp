@@ -21,6 +21,8 @@
 
 namespace verbena::emulator {
 
+class EmulatedVerbs;
+
 /// The emulator's object of one of verbs', which is its first member: nothing here has a virtual function or a base.
 template <class Object, class Base>
 Object& of(Base* base) noexcept {
@@ -67,6 +69,7 @@ struct AsyncEvent {
 struct Context {
   verbs_context base{};
   Nic* nic = nullptr;
+  EmulatedVerbs* verbs = nullptr;  ///< whose it is: inline verbs come back to it
   EventQueue<AsyncEvent> events;
 
   static Context& of(ibv_context* context) noexcept {

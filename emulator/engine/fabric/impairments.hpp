@@ -16,6 +16,11 @@ struct Impairments {
   std::chrono::nanoseconds delay{};
 };
 
+/// Is the wire bad at all?
+inline bool any(const Impairments& wire) noexcept {
+  return wire.lost > 0 || wire.doubled > 0 || wire.late > 0 || wire.corrupted > 0 || wire.delay.count() > 0;
+}
+
 inline constexpr std::uint32_t kOfMillion = 1'000'000;
 
 }  // namespace verbena::engine::fabric

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "nic/in_process_net.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/fabric/direct.hpp"
+#include "engine/fabric/impaired.hpp"
+#include "nic/quiet_thread.hpp"
+
+namespace verbena::emulator {
+
+using engine::transport::Time;
+
+InProcessNet::InProcessNet(const engine::fabric::Impairments& impairments, std::uint64_t seed, HostMutex& mutex,
+                           engine::transport::Clock& clock)
+    : mutex_(mutex), clock_(clock) {
+  if (!engine::fabric::any(impairments)) {
+    fabric_ = std::make_unique<engine::fabric::Direct>();
+    return;
+  }
+  auto wire = std::make_unique<engine::fabric::Impaired>(clock_, seed);
+  wire->impairments = impairments;
+  fabric_ = std::move(wire);
+  direct_ = false;
+}
+
+InProcessNet::~InProcessNet() {
+  thread_.request_stop();
+  {
+    const std::scoped_lock lock(mutex_);
+    earlier_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<Time> InProcessNet::do_what_is_due() {
+  while (fabric_->deliver()) {
+  }
+  std::optional<Time> next;
+  for (engine::transport::Adapter* const adapter : adapters_) {
+    const auto due = adapter->next() ? adapter->expire(clock_.now()) : std::nullopt;
+    if (due && (!next || *due < *next)) next = due;
+  }
+  while (fabric_->deliver()) {
+  }
+  if (const auto due = fabric_->next(); due && (!next || *due < *next)) next = due;
+  return next;
+}
+
+void InProcessNet::progress() {
+  if (direct_ && std::none_of(adapters_.begin(), adapters_.end(),
+                              [](const engine::transport::Adapter* adapter) { return adapter->next().has_value(); })) {
+    return;
+  }
+  const auto next = do_what_is_due();
+  if (!next || (serving_at_ && *serving_at_ <= *next)) return;
+  serving_at_ = next;
+  if (thread_.joinable()) {
+    earlier_.notify_all();
+  } else {
+    thread_ = quiet_thread([this](const std::stop_token& stop) { serve(stop); });
+  }
+}
+
+void InProcessNet::serve(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (!serving_at_) {
+      earlier_.wait(lock);
+      continue;
+    }
+    const std::chrono::steady_clock::time_point until(*serving_at_);
+    if (std::chrono::steady_clock::now() < until) {
+      earlier_.wait_until(lock, until);
+      continue;
+    }
+    serving_at_ = do_what_is_due();
+  }
+}
+
+}  // namespace verbena::emulator
