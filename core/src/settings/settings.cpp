@@ -61,7 +61,7 @@ constexpr std::array<Known, 4> kKnown{{
 /// Variables of the project that are no settings of the library (its tools and tests read them).
 bool of_the_tools(std::string_view variable) {
   return variable.starts_with("VERBENA_VM_") || variable.starts_with("VERBENA_TEST_") ||
-         variable.starts_with("VERBENA_CHECK_");
+         variable.starts_with("VERBENA_CHECK_") || variable.starts_with("VERBENA_EMULATED_");
 }
 
 Failure bad_setting(std::string text, std::string file = {}, int line = 0) {
