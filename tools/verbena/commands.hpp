@@ -21,6 +21,7 @@ void add_quirks(CLI::App& app, Run& run);
 void add_dump(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);
 void add_conform(CLI::App& app, Run& run);
+void add_run(CLI::App& app, Run& run);
 void add_config(CLI::App& app, Run& run);
 void add_report(CLI::App& app, Run& run);
 

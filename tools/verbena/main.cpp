@@ -100,6 +100,9 @@ int run_command_line(int argc, char** argv) {
 #ifdef VERBENA_CONFORMANCE
   add_conform(app, run);
 #endif
+#ifdef VERBENA_EMULATOR
+  add_run(app, run);
+#endif
   add_config(app, run);
   add_report(app, run);
   const std::string unknown = unknown_subcommand(app, arguments);
