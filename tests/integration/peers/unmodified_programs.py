@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""unmodified_programs.py VERBENA [-v] [WORD...]: programs of rdma-core, perftest and pyverbs as the distribution ships
+them, two processes, on emulated NICs. A table says what each does on each model: it passes, or is refused in words that
+stand there. With WORDs only rows that have all of them. 77 where no program is installed."""
+
+import itertools
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+MODELS = ("connectx5", "e810-roce", "hip09", "rxe-6.12")
+PASSES = "passes"
+WITHIN = 60  # seconds, each program; a busy machine is nobody's fault
+
+# What refuses it, in the program's own words.
+NO_UC = "Couldn't create QP"
+NO_SRQ = "Couldn't create SRQ"
+NO_XRC = "emulated NICs have no ibv_open_xrcd\nCouldn't Open the XRC Domain"
+NO_ATOMICS = "Couldn't post send"
+NO_INLINE = "Unable to create QP"
+
+
+def except_for(**refusals):
+    """Passes on every model but these, whose names have `_` for `-` and `.`."""
+    names = {model.replace("-", "_").replace(".", "_"): model for model in MODELS}
+    return {**{model: PASSES for model in MODELS}, **{names[name]: why for name, why in refusals.items()}}
+
+
+def perftest(name, *options):
+    return [name, "-F", "-n", "200", "-x", "0", *options]
+
+
+# Rows: what it is, the command, and what it does where. Pairs run it twice, the second time with the first one's host.
+ALONE = [
+    ("list", ["ibv_devices"], except_for()),
+    ("describe", ["ibv_devinfo", "-v"], except_for()),
+]
+PAIRS = [
+    ("rc", ["ibv_rc_pingpong", "-g", "0", "-n", "200", "-c"], except_for()),
+    ("rc-events", ["ibv_rc_pingpong", "-g", "0", "-n", "100", "-e", "-c"], except_for()),
+    ("rc-large", ["ibv_rc_pingpong", "-g", "0", "-n", "20", "-s", "1000000", "-c"], except_for()),
+    ("uc", ["ibv_uc_pingpong", "-g", "0", "-n", "200"], except_for(e810_roce=NO_UC, hip09=NO_UC)),
+    ("ud", ["ibv_ud_pingpong", "-g", "0", "-n", "200", "-s", "1024"], except_for()),
+    ("srq", ["ibv_srq_pingpong", "-g", "0", "-n", "200", "-q", "4"], except_for(e810_roce=NO_SRQ)),
+    ("xrc", ["ibv_xsrq_pingpong", "-g", "0", "-n", "10"], {model: NO_XRC for model in MODELS}),
+    # perftest asks for 220 inline bytes, which an E810 has not.
+    ("send-lat", perftest("ib_send_lat"), except_for(e810_roce=NO_INLINE)),
+    ("send-lat-96", perftest("ib_send_lat", "-I", "96"), except_for()),
+    ("send-bw", perftest("ib_send_bw"), except_for()),
+    ("write-lat", perftest("ib_write_lat"), except_for(e810_roce=NO_INLINE)),
+    ("write-lat-96", perftest("ib_write_lat", "-I", "96"), except_for()),
+    ("write-bw", perftest("ib_write_bw"), except_for()),
+    ("read-lat", perftest("ib_read_lat"), except_for()),
+    ("read-bw", perftest("ib_read_bw"), except_for()),
+    ("atomic-bw", perftest("ib_atomic_bw"), {**except_for(e810_roce=NO_ATOMICS, hip09=NO_ATOMICS), "hip09@atomics": PASSES}),
+]
+
+
+class Runs:
+    def __init__(self, verbena, talkative):
+        self.verbena = verbena
+        self.talkative = talkative
+        self.fabric = f"test-{os.getpid()}"
+        self.ports = itertools.count(20000 + os.getpid() % 20000)
+        self.failed = []
+        self.done = 0
+        self.skipped = set()
+
+    def start(self, model, command, *options):
+        head = [self.verbena, "run", "--nic", model, "--fabric", self.fabric, *options, "--"]
+        out = tempfile.TemporaryFile()
+        process = subprocess.Popen(head + command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        process.out = out
+        return process
+
+    def end(self, process, within=WITHIN):
+        try:
+            code = process.wait(within)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            code = "no end"
+        process.out.seek(0)
+        return code, process.out.read().decode(errors="replace")
+
+    def verdict(self, name, model, expected, ends):
+        self.done += 1
+        codes = [code for code, _ in ends]
+        text = "".join(text for _, text in ends)
+        if expected == PASSES:
+            good = all(code == 0 for code in codes)
+        else:
+            # Refused, in these words, and nobody died of a signal.
+            good = any(code not in (0, "no end") for code in codes) and re.search(expected, text) is not None
+            good = good and all(code == "no end" or code >= 0 for code in codes)
+        if not good:
+            self.failed.append(f"{name} on {model}")
+        if not good or self.talkative:
+            print(f"{'ok' if good else 'FAILED'}: {name} on {model}, expected {expected}, ended with {codes}")
+        if not good or self.talkative > 1:
+            print("  " + text.replace("\n", "\n  "))
+
+    def there(self, command):
+        if shutil.which(command[0]) is not None:
+            return True
+        if command[0] not in self.skipped:
+            print(f"skipped: {command[0]} is not installed")
+        self.skipped.add(command[0])
+        return False
+
+    def wait_for(self, port, process):
+        """Until somebody listens; without a connection, which would be the client's."""
+        wanted = re.compile(rf":{port:04X} \S+ 0A ")
+        until = time.monotonic() + WITHIN
+        while time.monotonic() < until and process.poll() is None:
+            for family in ("tcp", "tcp6"):
+                with open(f"/proc/net/{family}", encoding="ascii") as table:
+                    if wanted.search(table.read()):
+                        return
+            time.sleep(0.01)
+
+    def pair(self, model, command, *options, other=None):
+        port = next(self.ports)
+        command = [*command, "-p", str(port)]
+        server = self.start(model, command, *options)
+        self.wait_for(port, server)
+        client = self.start(other or model, [*command, "127.0.0.1"], *options)
+        ends = [self.end(client)]
+        # A server whose client was refused waits for ever.
+        ends.append(self.end(server, WITHIN if ends[0][0] == 0 else 1))
+        return ends
+
+
+def crash(runs):
+    """One end is killed in the middle; nothing of it blocks the next run."""
+    name = "ibv_rc_pingpong"
+    if not runs.there([name]):
+        return
+    port = next(runs.ports)
+    command = [name, "-g", "0", "-n", "100000000", "-p", str(port)]
+    server = runs.start("connectx5", command)
+    runs.wait_for(port, server)
+    client = runs.start("connectx5", [*command, "127.0.0.1"])
+    time.sleep(0.5)
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    # It notices: its sends are not acknowledged any more. Or it waits for a message that doesn't come, and is ended.
+    code, text = runs.end(server, 5)
+    if code != "no end" and code < 0:
+        runs.failed.append("the end that was left")
+        print(f"FAILED: the end that was left died of signal {-code}\n{text}")
+    for _ in range(2):
+        runs.verdict("after a crash", "connectx5", PASSES, runs.pair("connectx5", [name, "-g", "0", "-n", "50"]))
+
+
+def wires(runs):
+    """Other models, lost packets, and UDP over loopback."""
+    rc = ["ibv_rc_pingpong", "-g", "0", "-n", "200", "-c"]
+    if not runs.there(rc):
+        return
+    runs.verdict("rc to e810-roce", "connectx5", PASSES, runs.pair("connectx5", rc, other="e810-roce"))
+    runs.verdict("rc with loss", "connectx5", PASSES, runs.pair("connectx5", rc, "--loss", "0.02", "--seed", "3"))
+    port = next(runs.ports)
+    command = [*rc, "-p", str(port)]
+    server = runs.start("rxe-6.12", command, "--net", "udp", "--address", "127.0.0.2")
+    runs.wait_for(port, server)
+    client = runs.start("rxe-6.12", [*command, "127.0.0.1"], "--net", "udp", "--address", "127.0.0.3")
+    ends = [runs.end(client), runs.end(server, 5)]
+    runs.verdict("rc over udp", "rxe-6.12", PASSES, ends)
+
+
+def main():
+    words = [word for word in sys.argv[2:] if word != "-v"]
+    runs = Runs(os.path.abspath(sys.argv[1]), sys.argv.count("-v"))
+    chosen = lambda *names: all(any(word == name for name in names) for word in words)
+    for name, command, expected in ALONE:
+        for model, outcome in expected.items():
+            if chosen(name, model) and runs.there(command):
+                runs.verdict(name, model, outcome, [runs.end(runs.start(model, command))])
+    for name, command, expected in PAIRS:
+        for model, outcome in expected.items():
+            if chosen(name, model) and runs.there(command):
+                runs.verdict(name, model, outcome, runs.pair(model, command))
+    if chosen("crash"):
+        crash(runs)
+    if chosen("wires"):
+        wires(runs)
+    print(f"{runs.done} runs, {len(runs.failed)} failed{': ' if runs.failed else ''}{', '.join(runs.failed)}")
+    if runs.done == 0:
+        return 77
+    return 1 if runs.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
