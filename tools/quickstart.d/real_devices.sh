@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1
 
-qp=rc,send_wr=100000,recv_wr=4096,send_sge=40,recv_sge=16,inline=2000
-cq=65536
+# shellcheck source=tools/quickstart.d/request.sh
+. tools/quickstart.d/request.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -42,13 +42,5 @@ result=0
 run 6.12 rxe0 siw0 || result=1
 wait "$first" || result=1
 
-echo
-echo "Asked of each device: --qp $qp --cq $cq"
-echo
-printf '%-6s %-24s %-16s %10s %10s %10s\n' device kernel field asked granted returned
-cat "$work/6.1" "$work/6.12" | awk '
-  $1 == "==" { device = $2; kernel = $3; next }
-  $1 ~ /^(max_send_wr|max_recv_wr|max_send_sge|max_recv_sge|max_inline_data|cqe)$/ && $2 ~ /^[0-9]+$/ {
-    printf "%-6s %-24s %-16s %10s %10s %10s\n", device, kernel, $1, $2, $3, $5
-  }'
+table "$work/6.1" "$work/6.12"
 exit $result

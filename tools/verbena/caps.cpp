@@ -168,6 +168,7 @@ void add_caps(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("caps", "Show what can be asked of a device, and who says so");
   auto options = add_target_options(*command);
   auto raw = std::make_shared<bool>(false);
+  add_live(*command, *options);
   command->add_flag("--raw", *raw, "What the device says of itself, before any rule");
   command->footer("Example: verbena caps --nic e810-roce");
   command->callback([options, raw, &run] {

@@ -32,6 +32,9 @@ std::shared_ptr<Options> add_target_options(CLI::App& command);
 CLI::Option* add_names(CLI::App& command, const std::string& option, std::vector<std::string>& names,
                        const std::string& help);
 
+/// --live, for what can be asked of a model too.
+void add_live(CLI::App& command, Options& options);
+
 /// Opens the session and the targets, and hands them to `work`; prints why when that cannot be.
 int with_targets(const Options& options, const std::function<int(const Session&, std::vector<Target>&)>& work);
 

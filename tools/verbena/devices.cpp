@@ -77,7 +77,12 @@ int list(const Session& session, const Options& options) {
     if (!target) return fail(target.error());
     rows.push_back({target->id, true, {}});
   }
-  for (const std::string& model_name : options.nics) {
+  if (options.live && !options.nics.empty()) {
+    const verbena::Result<std::vector<Target>> made = session.emulated(options.nics, options.port);
+    if (!made) return fail(made.error());
+    for (const Target& target : *made) rows.push_back({target.id, true, {}});
+  }
+  for (const std::string& model_name : options.live ? std::vector<std::string>{} : options.nics) {
     const verbena::Result<Target> target = session.model(model_name, options.port);
     if (!target) return fail(target.error());
     rows.push_back({target->id, false, "a model"});
@@ -116,6 +121,7 @@ void add_devices(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("devices", "List the RDMA devices of this host, openable or not");
   auto options = add_target_options(*command);
   auto models = std::make_shared<bool>(false);
+  add_live(*command, *options);
   command->add_flag("--models", *models, "List the models that --nic knows instead");
   command->footer("Example: verbena devices -j");
   command->callback([options, models, &run] {

@@ -22,10 +22,7 @@ int dump(const Options& options, const DumpWords& words, std::vector<Target>& ta
   for (Target& target : targets) {
     std::vector<std::string> notes;
     if (words.trial) {
-      if (!target.device) {
-        return fail_usage(target.name + " is a model: nothing can be tried on it; leave --trial out");
-      }
-      verbena::Result<std::vector<std::string>> tried = try_limits(*target.device, target.caps);
+      verbena::Result<std::vector<std::string>> tried = try_limits(*target.verbs, *target.device, target.caps);
       if (!tried) return fail(tried.error());
       notes = *std::move(tried);
     }
@@ -51,11 +48,15 @@ void add_dump(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("dump", "Write a device's model file to standard output");
   auto options = add_target_options(*command);
   auto words = std::make_shared<DumpWords>();
-  command->add_flag("--trial", words->trial, "Find limits that no query tells by creating objects (a bounded number)");
+  command->add_flag(
+      "--trial", words->trial,
+      "Find limits that no query tells by creating objects (a bounded number); with --nic on an emulated NIC");
+  add_live(*command, *options);
   command->add_flag("--redact", words->redact, "Leave out GUIDs, MACs and addresses");
   command->footer("Example: verbena dump --redact mlx5_0 > my-nic.yaml && verbena caps --nic ./my-nic.yaml");
   command->callback([options, words, &run] {
     run = [options, words] {
+      options->live |= words->trial;
       return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
         if (targets.size() > 1 && !options->json) {
           return fail_usage("a model file describes one device: name it, or use -j");

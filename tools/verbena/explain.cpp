@@ -86,9 +86,6 @@ int explain_all(const Session& session, const Options& options, const ExplainWor
   std::vector<Json> documents;
   int code = kOk;
   for (const Target& target : targets) {
-    if (words.create && !target.device) {
-      return fail_usage(target.name + " is a model: nothing can be created on it; leave --create out");
-    }
     const std::vector<Explained> objects = words.create ? create(target, asked) : explain(target, asked);
     const verbena::Contract& contract = *target.contract;
     Json out;
@@ -147,7 +144,9 @@ void add_explain(CLI::App& app, Run& run) {
   command->add_option("--policy", words->policy, "When a wish cannot be met: require, prefer or allow")
       ->capture_default_str();
   command->add_flag("--rules", words->rules, "Show each rule that was looked at: applied, why not, what beat it");
-  command->add_flag("--create", words->create, "Create the objects on the device too, and show what it returned");
+  command->add_flag("--create", words->create,
+                    "Create the objects on the device too, and show what it returned; with --nic on an emulated NIC");
+  add_live(*command, *options);
   command->footer(
       "Example: verbena explain --nic e810-roce --qp rc,send_wr=512..4096,send_sge=16,inline=256 -j\n"
       "One device gives one JSON object; several give {\"schema\":1,\"devices\":[...]}. Exit 1 if an object is "
@@ -160,6 +159,7 @@ void add_explain(CLI::App& app, Run& run) {
         return fail_usage(
             "nothing is asked for: give --cq, --qp, --srq, --mr or --rules; `verbena caps` shows the limits");
       }
+      options->live |= words->create;
       return with_targets(*options, [&](const Session& session, std::vector<Target>& targets) {
         return explain_all(session, *options, *words, *asked, targets);
       });

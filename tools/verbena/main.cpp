@@ -44,6 +44,11 @@ std::shared_ptr<Options> add_target_options(CLI::App& command) {
   return options;
 }
 
+void add_live(CLI::App& command, Options& options) {
+  command.add_flag("--live", options.live,
+                   "Make each --nic as an emulated NIC of this process, and ask it as a device is asked");
+}
+
 int with_targets(const Options& options, const std::function<int(const Session&, std::vector<Target>&)>& work) {
   const verbena::Result<Session> session = Session::open();
   if (!session) return fail(session.error());

@@ -186,16 +186,19 @@ void add_ping(CLI::App& app, Run& run) {
   command->add_option("--deadline-ms", words->deadline_ms, "What connecting and all operations may take, each")
       ->check(whole_number(1, 3600000))
       ->capture_default_str();
-  command->footer("Example: verbena ping -d rxe0 -d rxe1\nWithout a device: the first two that can be opened.");
+  command->footer(
+      "Example: verbena ping -d rxe0 -d rxe1\n         verbena ping --nic connectx5,e810-roce\nWithout a device: the "
+      "first two that can be opened.");
   command->callback([options, words, &run] {
     run = [options, words] {
-      if (!options->nics.empty()) {
-        return fail_usage("a model has no wire: ping takes devices, not --nic");
-      }
       const std::size_t named = options->devices.size() + options->positional.size();
-      if (named > 2) {
+      if (named > 0 && !options->nics.empty()) {
+        return fail_usage("no wire leads from a device of this host to an emulated NIC: name devices, or --nic");
+      }
+      if (named + options->nics.size() > 2) {
         return fail_usage("ping takes one or two devices");
       }
+      options->live = true;
       return with_targets(*options, [&](const Session&, std::vector<Target>& targets) {
         if (targets.size() > 2) targets.resize(2);
         return ping(*options, *words, targets);

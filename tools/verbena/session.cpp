@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
+#include "emulated_nics.hpp"
 #include "exit_code.hpp"
 #include "json.hpp"
 #include "numbers.hpp"
@@ -59,15 +61,11 @@ int fail_usage(const std::string& text) {
   return fail_as(bad_argument("", text), kUsage);
 }
 
-Result<Session> Session::open(Tables tables) {
-  Session session;
-  Result<verbena::LoadedSettings> settings = verbena::load_settings();
-  if (!settings) return Failure(settings.error());
-  session.settings_ = *std::move(settings);
-  for (const verbena::Finding& finding : session.settings_.findings) complain(to_string(finding));
+namespace {
 
+verbena::LibraryOptions library_options(const verbena::LoadedSettings& settings, Tables tables) {
   verbena::LibraryOptions options;
-  options.settings = session.settings_;
+  options.settings = settings;
   if (tables == Tables::to_be_shown) options.settings->values.strict_quirks = false;
   if (tables == Tables::built_in) options.layers.push_back(verbena::default_layers({}, true).front());
   options.log = [](const verbena::LogRecord& record) {
@@ -75,7 +73,36 @@ Result<Session> Session::open(Tables tables) {
     if (record.level > (record.device.empty() ? verbena::LogLevel::warn : verbena::LogLevel::error)) return;
     complain(record.device.empty() ? record.text : record.device + ": " + record.text);
   };
-  Result<verbena::Library> library = verbena::Library::create(std::move(options));
+  return options;
+}
+
+Result<Target> opened(const verbena::Library& library, std::shared_ptr<verbena::Verbs> verbs, const std::string& name,
+                      unsigned port) {
+  Result<verbena::Device> device = library.open(name);
+  if (!device) return Failure(device.error());
+  Result<std::shared_ptr<const verbena::Contract>> contract = device->contract(static_cast<std::uint8_t>(port));
+  if (!contract) return Failure(contract.error());
+  Target target;
+  target.name = name;
+  target.id = device->id();
+  target.caps = device->caps();
+  target.contract = *std::move(contract);
+  target.device = *std::move(device);
+  target.verbs = std::move(verbs);
+  return target;
+}
+
+}  // namespace
+
+Result<Session> Session::open(Tables tables) {
+  Session session;
+  Result<verbena::LoadedSettings> settings = verbena::load_settings();
+  if (!settings) return Failure(settings.error());
+  session.settings_ = *std::move(settings);
+  session.tables_ = tables;
+  for (const verbena::Finding& finding : session.settings_.findings) complain(to_string(finding));
+
+  Result<verbena::Library> library = verbena::Library::create(library_options(session.settings_, tables));
   if (!library) return Failure(library.error());
   session.library_ = std::make_shared<verbena::Library>(*std::move(library));
   return session;
@@ -103,22 +130,30 @@ Result<Target> Session::model(const std::string& name, unsigned port) const {
 }
 
 Result<Target> Session::device(const std::string& name, unsigned port) const {
-  Result<verbena::Device> device = library_->open(name);
-  if (!device) {
-    verbena::Error error = device.error();
-    if (error.kind == verbena::ErrorKind::no_device && verbena::load_model(name))
-      error.text += fmt::format("; there is a model of that name: --nic {}", name);
-    return Failure(std::move(error));
+  Result<Target> target = opened(*library_, verbena::real_verbs(), name, port);
+  if (target) return target;
+  verbena::Error error = target.error();
+  if (error.kind == verbena::ErrorKind::no_device && verbena::load_model(name))
+    error.text += fmt::format("; there is a model of that name: --nic {}", name);
+  return Failure(std::move(error));
+}
+
+Result<std::vector<Target>> Session::emulated(const std::vector<std::string>& models, unsigned port) const {
+  auto verbs = verbs_for(models);
+  if (!verbs) return Failure(verbs.error());
+  verbena::LibraryOptions options = library_options(settings_, tables_);
+  options.verbs = *verbs;
+  const Result<verbena::Library> library = verbena::Library::create(std::move(options));
+  if (!library) return Failure(library.error());
+  const auto listed = library->devices();
+  if (!listed) return Failure(listed.error());
+  std::vector<Target> targets;
+  for (const verbena::ListedDevice& each : *listed) {
+    Result<Target> target = opened(*library, *verbs, each.id.name, port);
+    if (!target) return Failure(target.error());
+    targets.push_back(*std::move(target));
   }
-  Result<std::shared_ptr<const verbena::Contract>> contract = device->contract(static_cast<std::uint8_t>(port));
-  if (!contract) return Failure(contract.error());
-  Target target;
-  target.name = name;
-  target.id = device->id();
-  target.caps = device->caps();
-  target.contract = *std::move(contract);
-  target.device = *std::move(device);
-  return target;
+  return targets;
 }
 
 Result<std::vector<Target>> Session::targets(const Options& options) const {
@@ -140,6 +175,12 @@ Result<std::vector<Target>> Session::targets(const Options& options) const {
     Result<Target> target = device(name, options.port);
     if (!target) return Failure(target.error());
     targets.push_back(*std::move(target));
+  }
+  if (options.live && !options.nics.empty()) {
+    Result<std::vector<Target>> made = emulated(options.nics, options.port);
+    if (!made) return Failure(made.error());
+    std::move(made->begin(), made->end(), std::back_inserter(targets));
+    return targets;
   }
   for (const std::string& name : options.nics) {
     Result<Target> target = model(name, options.port);

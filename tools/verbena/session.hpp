@@ -11,6 +11,7 @@
 #include "verbena/contract.hpp"
 #include "verbena/library.hpp"
 #include "verbena/model.hpp"
+#include "verbena/verbs.hpp"
 
 namespace cli {
 
@@ -22,12 +23,14 @@ struct Options {
   unsigned port = 1;
   std::optional<unsigned> gid_index;
   bool json = false;
+  bool live = false;  ///< each of `nics` is made as an emulated NIC, and asked as a device is
 };
 
 /// A device or a model, with its contract.
 struct Target {
   std::string name;
   std::optional<verbena::Device> device;  ///< empty for a model
+  std::shared_ptr<verbena::Verbs> verbs;  ///< the device's; null for a model
   verbena::DeviceId id;
   verbena::Caps caps;
   std::shared_ptr<const verbena::Contract> contract;
@@ -53,9 +56,12 @@ public:
   verbena::Result<std::vector<Target>> targets(const Options& options) const;
   verbena::Result<Target> model(const std::string& name, unsigned port) const;
   verbena::Result<Target> device(const std::string& name, unsigned port) const;
+  /// Emulated NICs of these models, connected to each other. Errors: those of verbs_for().
+  verbena::Result<std::vector<Target>> emulated(const std::vector<std::string>& models, unsigned port) const;
 
 private:
   verbena::LoadedSettings settings_;
+  Tables tables_ = Tables::of_the_host;
   std::shared_ptr<verbena::Library> library_;
 };
 

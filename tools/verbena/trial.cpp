@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
 
-#include <cerrno>
-#include <cstring>
 #include <functional>
-#include <memory>
 
 #include "errno_text.hpp"
 #include "numbers.hpp"
@@ -47,36 +44,40 @@ std::string above(const Tried& tried) {
 /// Creates on the raw context, since what is looked for is what the device itself takes.
 class Trial {
 public:
-  explicit Trial(ibv_context* context)
-      : context_(context), pd_(ibv_alloc_pd(context), ibv_dealloc_pd), cq_(nullptr, ibv_destroy_cq) {
-    if (pd_) cq_.reset(ibv_create_cq(context, 16, nullptr, nullptr, 0));
+  Trial(verbena::Verbs& verbs, ibv_context* context)
+      : verbs_(verbs),
+        context_(context),
+        pd_(verbs.alloc_pd(context).handle),
+        cq_(pd_ == nullptr ? nullptr : verbs.create_cq(context, 16, nullptr, nullptr, 0).handle) {}
+  ~Trial() {
+    if (cq_ != nullptr) verbs_.destroy_cq(cq_);
+    if (pd_ != nullptr) verbs_.dealloc_pd(pd_);
   }
-  bool ready() const noexcept { return pd_ && cq_; }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  bool ready() const noexcept { return pd_ != nullptr && cq_ != nullptr; }
 
   int qp_refusal(const ibv_qp_cap& cap) const {
     ibv_qp_init_attr attr{};
-    attr.send_cq = attr.recv_cq = cq_.get();
+    attr.send_cq = attr.recv_cq = cq_;
     attr.cap = cap;
     attr.qp_type = IBV_QPT_RC;
-    errno = 0;
-    ibv_qp* qp = ibv_create_qp(pd_.get(), &attr);
-    if (qp == nullptr) return errno == 0 ? EINVAL : errno;
-    ibv_destroy_qp(qp);
-    return 0;
+    const verbena::Made<ibv_qp> qp = verbs_.create_qp(pd_, attr);
+    if (qp) verbs_.destroy_qp(qp.handle);
+    return qp.error;
   }
 
   int cq_refusal(std::uint32_t cqe) const {
-    errno = 0;
-    ibv_cq* cq = ibv_create_cq(context_, static_cast<int>(cqe), nullptr, nullptr, 0);
-    if (cq == nullptr) return errno == 0 ? EINVAL : errno;
-    ibv_destroy_cq(cq);
-    return 0;
+    const verbena::Made<ibv_cq> cq = verbs_.create_cq(context_, static_cast<int>(cqe), nullptr, nullptr, 0);
+    if (cq) verbs_.destroy_cq(cq.handle);
+    return cq.error;
   }
 
 private:
+  verbena::Verbs& verbs_;
   ibv_context* context_;
-  std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> pd_;
-  std::unique_ptr<ibv_cq, int (*)(ibv_cq*)> cq_;
+  ibv_pd* pd_;
+  ibv_cq* cq_;
 };
 
 constexpr std::uint32_t kInlineBound = 16384;   ///< above what any driver of rdma-core takes
@@ -86,8 +87,9 @@ constexpr std::uint32_t kCqeBound = 1U << 23;
 
 }  // namespace
 
-verbena::Result<std::vector<std::string>> try_limits(const verbena::Device& device, verbena::Caps& caps) {
-  const Trial trial(device.raw());
+verbena::Result<std::vector<std::string>> try_limits(verbena::Verbs& verbs, const verbena::Device& device,
+                                                     verbena::Caps& caps) {
+  const Trial trial(verbs, device.raw());
   const ibv_qp_cap least{
       .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
   if (!trial.ready()) {

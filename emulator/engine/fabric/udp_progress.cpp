@@ -108,7 +108,8 @@ std::size_t Udp::Port::take_frames(std::size_t budget) {
 /// that shows, if such a socket is to be had. What comes between the two steps is lost, and sent again.
 void Udp::Port::foreign(const wire::Gid& source) {
   if (settings_.way != UdpWay::by_sender || !packets_) return;
-  if (std::any_of(foreign_.begin(), foreign_.end(), [&](const wire::Gid& one) { return wire::same(one, source); })) return;
+  if (std::any_of(foreign_.begin(), foreign_.end(), [&](const wire::Gid& one) { return wire::same(one, source); }))
+    return;
   foreign_.push_back(source);
   const bool named = foreign_.size() <= kMostNamedSources;
   if ((named ? take_roce_from(packets_.number(), foreign_) : take_roce(packets_.number())) != 0) return;
