@@ -7,8 +7,10 @@ namespace verbena::engine::memory {
 
 namespace {
 
-constexpr unsigned kWindowAccess =
-    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+/// Those of a region too, which mean nothing in a window (linux sw/rxe/rxe_verbs.h RXE_ACCESS_SUPPORTED_MW).
+constexpr unsigned kWindowAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC |
+                                   IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
+                                   IBV_ACCESS_ON_DEMAND;
 
 BindFault judge(const Region& window, const Region* region, const Bind& asked) noexcept {
   const bool type_2 = window.kind == Region::Kind::window_type_2;
