@@ -149,7 +149,12 @@ Made<ibv_qp> EmulatedVerbs::create_qp_ex(ibv_context* context, ibv_qp_init_attr_
   if (builder && !nic_of(context).profile().has(Feature::create_qp_ex)) return refused<ibv_qp>(EOPNOTSUPP);
   constexpr std::uint32_t kTaken = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((attr.comp_mask & ~kTaken) != 0) return refused<ibv_qp>(EOPNOTSUPP);
-  if (builder && (attr.send_ops_flags & ~operations_of(attr.qp_type)) != 0) return refused<ibv_qp>(EOPNOTSUPP);
+  const Profile& profile = nic_of(context).profile();
+  std::uint64_t operations = operations_of(attr.qp_type);
+  // Libraries of devices that have these not have nothing to build them with.
+  if (!profile.has(Feature::atomic_write)) operations &= ~std::uint64_t{SendOps::kAtomicWrite};
+  if (!profile.has(Feature::flush)) operations &= ~std::uint64_t{SendOps::kFlush};
+  if (builder && (attr.send_ops_flags & ~operations) != 0) return refused<ibv_qp>(EOPNOTSUPP);
   ibv_qp_init_attr plain{attr.qp_context, attr.send_cq, attr.recv_cq,   attr.srq,
                          attr.cap,        attr.qp_type, attr.sq_sig_all};
   const Made<ibv_qp> made = made_qp(attr.pd, plain, builder ? attr.send_ops_flags : 0, builder);
