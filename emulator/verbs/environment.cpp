@@ -17,7 +17,6 @@ namespace {
 
 Failure bad(const char* variable, const std::string& text) {
   Error error{.kind = ErrorKind::invalid_request};
-  error.field = variable;
   error.text = fmt::format("{}: {}", variable, text);
   return Failure(std::move(error));
 }

@@ -63,6 +63,21 @@ PAIRS = [
 ]
 
 
+# Tests that rdma-core's own suite of pyverbs fails on a model, and why. The others pass or skip themselves.
+PYVERBS_SUITE = "/usr/share/doc/rdma-core/tests"
+PYVERBS = ["test_addr", "test_atomic", "test_cq", "test_cq_events", "test_cqex", "test_device", "test_mr",
+           "test_parent_domain", "test_pd", "test_qpex", "test_relaxed_ordering"]
+PYVERBS_FAILS = {
+    # The model has one errno of too many SGEs, that of sends, which libmlx5 hasn't for receives.
+    "connectx5": {"test_rq_with_larger_sgl_bad_flow"},
+    # More entries than are declared are taken.
+    "e810-roce": {"test_create_cq_bad_flow", "test_create_cq_ex_bad_flow"},
+    # The library builds atomics for cards that have none.
+    "hip09": {"test_qp_ex_rc_atomic_cmp_swp", "test_qp_ex_rc_atomic_fetch_add"},
+    "rxe-6.12": set(),
+}
+
+
 class Runs:
     def __init__(self, verbena, talkative):
         self.verbena = verbena
@@ -138,6 +153,30 @@ class Runs:
         return ends
 
 
+def pyverbs(runs, model):
+    """The suite is shipped as documentation, in part compressed."""
+    python = "/usr/bin/python3"
+    known = subprocess.run([python, "-c", "import pyverbs"], stderr=subprocess.DEVNULL, check=False)
+    if known.returncode != 0 or not os.path.isdir(PYVERBS_SUITE):
+        print("skipped: pyverbs and its suite (python3-pyverbs) are not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        suite = shutil.copytree(PYVERBS_SUITE, os.path.join(folder, "tests"))
+        subprocess.run(["gunzip", "-r", suite], check=True)
+        names = [f"tests.{name}" for name in PYVERBS]
+        process = runs.start(model, [python, os.path.join(suite, "run_tests.py"), "--dev", model, *names])
+        code, text = runs.end(process, 2 * WITHIN)
+    failed = set(re.findall(r"^(?:ERROR|FAIL): (\w+)", text, re.MULTILINE))
+    ran = re.search(r"Ran (\d+) tests", text)
+    runs.done += 1
+    good = ran is not None and int(ran[1]) > 100 and failed == PYVERBS_FAILS[model]
+    if not good:
+        runs.failed.append(f"pyverbs on {model}")
+    if not good or runs.talkative:
+        print(f"{'ok' if good else 'FAILED'}: pyverbs on {model}, ended with {code}, {ran[0] if ran else 'no end'}; "
+              f"failed: {', '.join(sorted(failed)) or 'none'}; expected: {', '.join(PYVERBS_FAILS[model]) or 'none'}")
+
+
 def crash(runs):
     """One end is killed in the middle; nothing of it blocks the next run."""
     name = "ibv_rc_pingpong"
@@ -188,6 +227,9 @@ def main():
         for model, outcome in expected.items():
             if chosen(name, model) and runs.there(command):
                 runs.verdict(name, model, outcome, runs.pair(model, command))
+    for model in MODELS:
+        if chosen("pyverbs", model):
+            pyverbs(runs, model)
     if chosen("crash"):
         crash(runs)
     if chosen("wires"):
