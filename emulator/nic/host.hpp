@@ -73,6 +73,12 @@ public:
   void remove(engine::transport::Adapter& adapter) noexcept {
     if (net() != nullptr) net_->remove(adapter);
   }
+  void add(engine::transport::Served& served) {
+    if (net() != nullptr) net_->add(served);
+  }
+  void remove(engine::transport::Served& served) noexcept {
+    if (net() != nullptr) net_->remove(served);
+  }
   /// Does all that is due, and sees to it that somebody does what will be.
   void progress() {
     if (net() != nullptr) net_->progress();

@@ -35,21 +35,29 @@ InProcessNet::~InProcessNet() {
 }
 
 std::optional<Time> InProcessNet::do_what_is_due() {
-  while (fabric_->deliver()) {
-  }
   std::optional<Time> next;
-  for (engine::transport::Adapter* const adapter : adapters_) {
-    const auto due = adapter->next() ? adapter->expire(clock_.now()) : std::nullopt;
+  const auto at = [&next](std::optional<Time> due) {
     if (due && (!next || *due < *next)) next = due;
+  };
+  for (bool served = true; served;) {
+    while (fabric_->deliver()) {
+    }
+    next.reset();
+    for (engine::transport::Adapter* const adapter : adapters_) {
+      if (adapter->next()) at(adapter->expire(clock_.now()));
+    }
+    while (fabric_->deliver()) {
+    }
+    served = false;
+    for (engine::transport::Served* const each : served_) served = each->serve() || served;
   }
-  while (fabric_->deliver()) {
-  }
-  if (const auto due = fabric_->next(); due && (!next || *due < *next)) next = due;
+  for (const engine::transport::Served* const each : served_) at(each->next());
+  at(fabric_->next());
   return next;
 }
 
 void InProcessNet::progress() {
-  if (direct_ && std::none_of(adapters_.begin(), adapters_.end(),
+  if (direct_ && served_.empty() && std::none_of(adapters_.begin(), adapters_.end(),
                               [](const engine::transport::Adapter* adapter) { return adapter->next().has_value(); })) {
     return;
   }

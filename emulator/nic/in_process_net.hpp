@@ -29,6 +29,8 @@ public:
   }
   void add(engine::transport::Adapter& adapter) override { adapters_.push_back(&adapter); }
   void remove(engine::transport::Adapter& adapter) noexcept override { std::erase(adapters_, &adapter); }
+  void add(engine::transport::Served& served) override { served_.push_back(&served); }
+  void remove(engine::transport::Served& served) noexcept override { std::erase(served_, &served); }
   void progress() override;
   bool reaches_others() const noexcept override { return false; }
 
@@ -41,6 +43,7 @@ private:
   std::unique_ptr<engine::fabric::Fabric> fabric_;
   bool direct_ = true;
   std::vector<engine::transport::Adapter*> adapters_;
+  std::vector<engine::transport::Served*> served_;
   std::optional<engine::transport::Time> serving_at_;  ///< what the thread waits for
   std::condition_variable_any earlier_;
   std::jthread thread_;

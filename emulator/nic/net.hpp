@@ -7,6 +7,7 @@
 
 #include "engine/fabric/port.hpp"
 #include "engine/transport/adapter.hpp"
+#include "engine/transport/served.hpp"
 #include "engine/wire/ip.hpp"
 
 namespace verbena::emulator {
@@ -28,6 +29,8 @@ public:
 
   virtual void add(engine::transport::Adapter& adapter) = 0;
   virtual void remove(engine::transport::Adapter& adapter) noexcept = 0;
+  virtual void add(engine::transport::Served& served) = 0;
+  virtual void remove(engine::transport::Served& served) noexcept = 0;
 
   /// The program posts, polls or changes something: takes what has come, and does what is due.
   virtual void progress() = 0;

@@ -62,6 +62,13 @@ Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, st
     gids_.resize(std::max<std::size_t>(gids_.size(), port.number));
     gids_[port.number - 1] = table(profile_, port.number, number_, host.net()->addresses(number_, port.number));
     for (const Gid& gid : gids_[port.number - 1]) port_->listen(gid.bytes);
+    addresses_.resize(gids_.size());
+    std::vector<engine::wire::Gid>& addresses = addresses_[port.number - 1];
+    addresses = host.net()->addresses(number_, port.number);
+    std::reverse(addresses.begin(), addresses.end());
+    // Connections of iWARP are between IP addresses, whatever its GIDs are.
+    if (profile_.transport(port.number) != Transport::iwarp) continue;
+    for (const engine::wire::Gid& address : addresses) port_->listen(address);
   }
   host_.add(adapter_);
 }
@@ -75,6 +82,11 @@ Nic::~Nic() {
 const std::vector<Gid>& Nic::gids(std::uint8_t port) const noexcept {
   static const std::vector<Gid> kNone;
   return port == 0 || port > gids_.size() ? kNone : gids_[port - 1U];
+}
+
+const std::vector<engine::wire::Gid>& Nic::addresses(std::uint8_t port) const noexcept {
+  static const std::vector<engine::wire::Gid> kNone;
+  return port == 0 || port > addresses_.size() ? kNone : addresses_[port - 1U];
 }
 
 const Gid* Nic::gid(std::uint8_t port, int index) const noexcept {

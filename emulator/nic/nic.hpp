@@ -77,6 +77,8 @@ public:
   const std::vector<Gid>& gids(std::uint8_t port) const noexcept;
   /// Null where that index is empty or beyond the table.
   const Gid* gid(std::uint8_t port, int index) const noexcept;
+  /// The IP addresses of a port's interface, IPv4 mapped; those of link scope come last.
+  const std::vector<engine::wire::Gid>& addresses(std::uint8_t port) const noexcept;
   std::uint8_t ports() const noexcept { return static_cast<std::uint8_t>(gids_.size()); }
 
   engine::memory::DomainId next_domain() noexcept { return ++last_domain_; }
@@ -94,6 +96,7 @@ private:
   std::uint32_t number_;
   std::uint32_t host_number_;
   std::vector<std::vector<Gid>> gids_;  ///< by port, from 1
+  std::vector<std::vector<engine::wire::Gid>> addresses_;  ///< likewise
   engine::memory::KeyTable keys_;
   std::unique_ptr<engine::fabric::Port> port_;
   engine::transport::Adapter adapter_;

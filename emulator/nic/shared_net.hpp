@@ -28,6 +28,8 @@ public:
   // The fabric knows its adapters by their ports.
   void add(engine::transport::Adapter& /*adapter*/) override {}
   void remove(engine::transport::Adapter& /*adapter*/) noexcept override {}
+  void add(engine::transport::Served& served) override { fabric_->add(served); }
+  void remove(engine::transport::Served& served) noexcept override { fabric_->remove(served); }
   void progress() override { fabric_->progress(); }
   void settle() override { fabric_->settle(); }
   void doze() override {

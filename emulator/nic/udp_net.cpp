@@ -178,6 +178,7 @@ bool UdpNet::take() {
   bool any = false;
   // By index: what came may be answered, and nothing else changes the list under the lock.
   for (std::size_t index = 0; index < ports_.size(); ++index) any = ports_[index]->progress() > 0 || any;
+  for (engine::transport::Served* const each : served_) any = each->serve() || any;
   return any;
 }
 
@@ -192,6 +193,9 @@ std::optional<Time> UdpNet::next() const noexcept {
   for (const engine::transport::Adapter* const adapter : adapters_) {
     const auto due = adapter->next();
     if (due && (!first || *due < *first)) first = due;
+  }
+  for (const engine::transport::Served* const each : served_) {
+    if (const auto due = each->next(); due && (!first || *due < *first)) first = due;
   }
   return first;
 }

@@ -35,6 +35,8 @@ public:
   std::vector<engine::wire::Gid> addresses(std::uint32_t nic, std::uint8_t port) override;
   void add(engine::transport::Adapter& adapter) override { adapters_.push_back(&adapter); }
   void remove(engine::transport::Adapter& adapter) noexcept override { std::erase(adapters_, &adapter); }
+  void add(engine::transport::Served& served) override { served_.push_back(&served); }
+  void remove(engine::transport::Served& served) noexcept override { std::erase(served_, &served); }
   void progress() override;
   void settle() override;
   void doze() override;
@@ -61,6 +63,7 @@ private:
   engine::fabric::Udp fabric_;
   std::vector<Port*> ports_;
   std::vector<engine::transport::Adapter*> adapters_;
+  std::vector<engine::transport::Served*> served_;
   engine::fabric::Descriptor bell_;
   bool polled_ = false;  ///< since the thread looked last
   bool dozes_ = true;  ///< the thread watches what comes

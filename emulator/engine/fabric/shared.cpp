@@ -63,6 +63,7 @@ int Shared::progress(int budget) noexcept {
   if (!guard_.here()) return 0;
   service_.polled();
   const int done = work(budget);
+  for (transport::Served* const each : served_) each->serve();
   if (++rounds_ % kClockEvery == 0) expire();
   return done;
 }
@@ -75,6 +76,7 @@ void Shared::settle() noexcept {
 SharedService::Work::Round Shared::serve() noexcept {
   Round round;
   round.done = work(kBudget);
+  for (transport::Served* const each : served_) each->serve();
   push_stuck(true);
   expire();
   round.stuck = !stuck_.empty();
@@ -205,6 +207,9 @@ std::optional<transport::Time> Shared::next() const noexcept {
   for (const Port* const port : ports_) {
     const auto at = port->adapter_ != nullptr ? port->adapter_->next() : std::nullopt;
     if (at && (!first || *at < *first)) first = at;
+  }
+  for (const transport::Served* const each : served_) {
+    if (const auto at = each->next(); at && (!first || *at < *first)) first = at;
   }
   return first;
 }

@@ -20,6 +20,7 @@
 #include "engine/fabric/shared_outgoing.hpp"
 #include "engine/fabric/shared_service.hpp"
 #include "engine/transport/adapter.hpp"
+#include "engine/transport/served.hpp"
 #include "engine/transport/surroundings.hpp"
 #include "engine/transport/time.hpp"
 
@@ -86,6 +87,9 @@ public:
   int progress(int budget = kBudget) noexcept;
   /// What a program calls when it has posted, and won't poll soon: has the thread wake in time.
   void settle() noexcept;
+  /// Whenever trains are handed over, by progress() and by the thread.
+  void add(transport::Served& served) { served_.push_back(&served); }
+  void remove(transport::Served& served) noexcept { std::erase(served_, &served); }
   /// The program is about to sleep until an event comes; progress() once more before it does.
   void doze() noexcept {
     if (here()) service_.doze();
@@ -138,6 +142,7 @@ private:
   void expire();
   std::optional<transport::Time> next() const noexcept;
 
+  std::vector<transport::Served*> served_;
   Options options_;
   transport::Clock& clock_;
   ForkGuard guard_;
