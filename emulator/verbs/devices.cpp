@@ -223,7 +223,9 @@ int EmulatedVerbs::query_gid_ex(ibv_context* context, std::uint32_t port, std::u
   entry.gid_index = found->index;
   entry.port_num = port;
   entry.gid_type = table_type(found->type);
-  entry.ndev_ifindex = found->type == GidType::ib ? 0 : nic.number() + 2;
+  // One of RoCE and of iWARP has an interface (linux drivers/infiniband/core/cache.c config_non_roce_gid_cache).
+  const bool iwarp = nic.profile().transport(static_cast<std::uint8_t>(port)) == Transport::iwarp;
+  entry.ndev_ifindex = found->type == GidType::ib && !iwarp ? 0 : nic.number() + 2;
   return 0;
 }
 

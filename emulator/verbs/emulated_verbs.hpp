@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cm/manager.hpp"
 #include "nic/host.hpp"
 #include "nic/nic.hpp"
 #include "verbena/verbs.hpp"
@@ -183,11 +186,38 @@ private:
                   std::uint64_t wc_flags, std::uint32_t creation_flags);
   Made<ibv_qp> made_qp(ibv_pd* pd, ibv_qp_init_attr& attr, std::uint64_t send_ops, bool builder);
 
+  // connections.cpp, connection_events.cpp
+  /// What librdmacm keeps of a device: a context of its own, and a protection domain while any id is bound to it.
+  struct CmDevice {
+    ibv_context* context = nullptr;
+    ibv_pd* pd = nullptr;
+    std::uint64_t users = 0;
+    std::uint8_t most_responder_resources = 0;
+    std::uint8_t most_initiator_depth = 0;
+  };
+  /// With the host's mutex held.
+  cm::Manager& manager();
+  void end_connections() noexcept;
+  int attach_device(cm::Identifier& id);
+  void leave_device(cm::Identifier& id) noexcept;
+  const CmDevice& device_of(const cm::Identifier& id);
+  int checked(const cm::Identifier& id, const rdma_conn_param& param);
+  int complete(cm::Identifier& id);
+  int move_qp(rdma_cm_id& id, ibv_qp_state state, int depth = -1);
+  int initialise_qp(rdma_cm_id& id);
+  bool prepare(cm::Event& event);
+  void respond(cm::Event& event);
+  void forget_groups(cm::Identifier& id);
+
   std::unique_ptr<Host> host_;
   std::vector<std::unique_ptr<Nic>> nics_;
   std::vector<std::unique_ptr<DeviceEntry>> devices_;
   std::map<std::string, std::string> files_;  ///< what /sys and /proc hold: path to text
   std::map<std::string, std::string> links_;  ///< path to target
+  std::unique_ptr<cm::Manager> manager_;      ///< from when rdma_cm is first used
+  std::mutex cm_devices_mutex_;
+  std::map<const Nic*, CmDevice> cm_devices_;
+  std::condition_variable_any acknowledged_;  ///< an event of rdma_cm was, with the host's mutex
 };
 
 /// The functions that inline verbs call through a context.

@@ -113,7 +113,9 @@ EmulatedVerbs::EmulatedVerbs(std::unique_ptr<Host> host, std::vector<Model> mode
   }
 }
 
-EmulatedVerbs::~EmulatedVerbs() = default;
+EmulatedVerbs::~EmulatedVerbs() {
+  end_connections();
+}
 
 void EmulatedVerbs::write_files(const Nic& nic) {
   const DeviceId& id = nic.profile().model().device;
@@ -283,11 +285,11 @@ int EmulatedVerbs::interface_addresses(const std::string& interface, std::vector
   addresses.clear();
   for (const auto& nic : nics_) {
     if (netdev_of(*nic) != interface) continue;
-    for (auto gid = nic->gids(1).rbegin(); gid != nic->gids(1).rend(); ++gid) {
+    for (const engine::wire::Gid& bytes : nic->addresses(1)) {
       IpAddress address;
-      std::transform(gid->bytes.begin(), gid->bytes.end(), address.begin(),
+      std::transform(bytes.begin(), bytes.end(), address.begin(),
                      [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
-      if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) addresses.push_back(address);
+      addresses.push_back(address);
     }
   }
   return 0;

@@ -8,6 +8,7 @@
 #include "nic/attribute_table.hpp"
 #include "verbs/emulated_verbs.hpp"
 #include "verbs/made.hpp"
+#include "verbs/offloaded_moves.hpp"
 
 namespace verbena::emulator {
 
@@ -168,6 +169,7 @@ int EmulatedVerbs::modify_qp(ibv_qp* plain, ibv_qp_attr& attr, int mask) {
   engine::transport::QueuePair& engine_qp = qp.qp;
   Nic& nic = nic_of(plain->context);
   const Profile& profile = nic.profile();
+  if (const auto done = moved_offloaded(profile, engine_qp, attr, mask)) return *done;
   const ibv_qp_state from = engine_qp.state;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
   if ((mask & IBV_QP_CUR_STATE) != 0 && attr.cur_qp_state != from) return EINVAL;
@@ -284,6 +286,7 @@ int EmulatedVerbs::destroy_qp(ibv_qp* plain) {
   Qp& qp = of<Qp>(reinterpret_cast<ibv_qp_ex*>(plain));
   if (qp.groups > 0) return EBUSY;
   Nic& nic = nic_of(plain->context);
+  if (manager_) manager_->queue_pair_goes(nic, qp.qp.number);
   nic.adapter().remove(qp.qp);
   qp.send_cq->queue.purge(qp.qp.number);
   qp.recv_cq->queue.purge(qp.qp.number);
