@@ -21,16 +21,31 @@ bool ipv4(const verbena::IpAddress& address) {
 
 }  // namespace
 
-sockaddr_storage cm_address(Case& c, const End& end, std::uint16_t port) {
-  const verbena::PortCaps* found = end.device->caps().port(end.port);
-  std::vector<verbena::IpAddress> addresses;
-  if (found != nullptr) {
+std::string cm_interface(Case& c, const verbena::Device& device, std::uint8_t port) {
+  if (const verbena::PortCaps* const found = device.caps().port(port)) {
     for (const verbena::GidEntry& entry : found->gids) {
-      if (!entry.netdev.empty() && c.verbs().interface_addresses(entry.netdev, addresses) == 0 && !addresses.empty()) {
-        break;
-      }
+      if (!entry.netdev.empty()) return entry.netdev;
     }
   }
+  if (const verbena::PortId* const found = device.id().port(port); found != nullptr && !found->netdev.empty())
+    return found->netdev;
+  // Of InfiniBand no GID has one: IPoIB's interface is a child of the same device (Linux
+  // Documentation/ABI/testing/sysfs-class-net, dev_port).
+  const std::string folder =
+      fmt::format("/sys/class/infiniband/{}/device/net", c.verbs().get_device_name(device.raw()->device));
+  std::vector<std::string> names;
+  c.verbs().list_directory(folder, names);
+  for (const std::string& name : names) {
+    std::string at;
+    if (c.verbs().read_file(folder + "/" + name + "/dev_port", at) == 0 && at == std::to_string(port - 1)) return name;
+  }
+  return {};
+}
+
+sockaddr_storage cm_address(Case& c, const End& end, std::uint16_t port) {
+  std::vector<verbena::IpAddress> addresses;
+  if (const std::string interface = cm_interface(c, *end.device, end.port); !interface.empty())
+    c.verbs().interface_addresses(interface, addresses);
   if (addresses.empty()) c.blocked("two_ends", "the port's interface has no IP address to connect by");
   const auto chosen = std::find_if(addresses.begin(), addresses.end(), ipv4);
   const verbena::IpAddress& address = chosen != addresses.end() ? *chosen : addresses.front();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -68,6 +69,8 @@ private:
   rdma_cm_id* answering_ = nullptr;
 };
 
+/// The interface whose IP addresses lead to that port by rdma_cm; empty where there is none.
+std::string cm_interface(Case& c, const verbena::Device& device, std::uint8_t port);
 /// A socket address of the end's own interface; ends the case as blocked where it has none.
 sockaddr_storage cm_address(Case& c, const End& end, std::uint16_t port = 0);
 /// The name of an event, for findings.

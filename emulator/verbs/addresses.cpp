@@ -96,13 +96,18 @@ int EmulatedVerbs::resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr& at
   return 0;
 }
 
-int EmulatedVerbs::attach_mcast(ibv_qp* plain, const ibv_gid& gid, std::uint16_t /*lid*/) {
+int EmulatedVerbs::attach_mcast(ibv_qp* plain, const ibv_gid& gid, std::uint16_t lid) {
   const std::scoped_lock lock(host_->mutex);
   Qp& qp = of<Qp>(reinterpret_cast<ibv_qp_ex*>(plain));
   Nic& nic = nic_of(plain->context);
   if (!nic.profile().has(Feature::multicast)) return EOPNOTSUPP;
   const engine::wire::Gid group = bytes_of(gid);
   if (plain->qp_type != IBV_QPT_UD || !engine::fabric::multicast(group)) return EINVAL;
+  // Linux drivers/infiniband/core/verbs.c is_valid_mcast_lid: RoCE has none, whatever is said.
+  constexpr std::uint16_t kFirstLid = 0xc000;
+  constexpr std::uint16_t kPermissiveLid = 0xffff;
+  const bool infiniband = nic.profile().transport(1) == Transport::infiniband;
+  if (infiniband && (lid < kFirstLid || lid == kPermissiveLid)) return EINVAL;
   const std::size_t members = nic.adapter().members(group);
   const std::uint64_t most = nic.profile().figure(Cap::max_mcast_qp_attach);
   if (most > 0 && members >= most && !nic.adapter().member(qp.qp, group)) return ENOMEM;

@@ -56,8 +56,9 @@ std::string hex(std::uint32_t value) {
   return fmt::format("0x{:04x}", value);
 }
 
+/// On InfiniBand that of IPoIB.
 std::string netdev_of(const Nic& nic) {
-  return fmt::format("eth{}", nic.number() + 1);
+  return fmt::format("{}{}", nic.profile().transport(1) == Transport::infiniband ? "ib" : "eth", nic.number() + 1);
 }
 
 std::string node_type(const Nic& nic) {
@@ -140,6 +141,7 @@ void EmulatedVerbs::write_files(const Nic& nic) {
   }
   if (pci) {
     links_[home + "/device"] = parent;
+    files_[parent + "/net/" + netdev_of(nic) + "/dev_port"] = "0";
     files_[parent + "/vendor"] = hex(*id.pci_vendor);
     if (id.part_id) files_[parent + "/device"] = hex(*id.part_id);
     if (id.pci_revision) files_[parent + "/revision"] = fmt::format("0x{:02x}", *id.pci_revision);

@@ -10,6 +10,7 @@
 
 #include "cases/address/by.hpp"
 #include "cases/bodies.hpp"
+#include "rig/cm_link.hpp"
 
 namespace conform {
 
@@ -235,17 +236,18 @@ ibv_gid as_gid(const sockaddr& address) {
   return gid;
 }
 
-/// The device that the id is bound to has the id's own address: in its GID table, or, since the GIDs of iWARP are made
-/// of the hardware's address, on its interface.
+/// The device that the id is bound to has the id's own address: in its GID table, or, since the GIDs of iWARP and of
+/// InfiniBand are no IP addresses, on its interface.
 void bound_by(Case& c, const rdma_cm_id& id) {
   const ibv_gid own = as_gid(id.route.addr.src_addr);
   const std::string name = c.verbs().get_device_name(id.verbs->device);
-  if (id.verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+  ibv_port_attr port_attr{};
+  c.need(c.accepted(c.verbs().query_port(id.verbs, id.port_num, port_attr), "ibv_query_port"));
+  if (id.verbs->device->transport_type == IBV_TRANSPORT_IWARP || port_attr.link_layer == IBV_LINK_LAYER_INFINIBAND) {
     const auto device = c.ground().library->open(name);
     c.need(c.holds(device.has_value(), Seen::value, "the id's device cannot be opened"));
-    const verbena::PortId* port = device->id().port(id.port_num);
     std::vector<verbena::IpAddress> addresses;
-    if (port != nullptr) c.accepted(c.verbs().interface_addresses(port->netdev, addresses), "listing addresses");
+    c.accepted(c.verbs().interface_addresses(cm_interface(c, *device, id.port_num), addresses), "listing addresses");
     const bool found = std::any_of(addresses.begin(), addresses.end(), [&](const verbena::IpAddress& address) {
       return std::memcmp(address.data(), own.raw, sizeof own.raw) == 0;
     });
@@ -264,10 +266,9 @@ void bound_by(Case& c, const rdma_cm_id& id) {
 /// The id of an address of the port is bound to a device that has the address it sends from: through the connection
 /// manager itself, in both columns alike.
 void cm_finds(Case& c) {
-  const verbena::PortId* port = c.device().id().port(c.port());
+  const std::string interface = cm_interface(c, c.device(), c.port());
   std::vector<verbena::IpAddress> addresses;
-  if (port == nullptr || port->netdev.empty() || c.verbs().interface_addresses(port->netdev, addresses) != 0 ||
-      addresses.empty()) {
+  if (interface.empty() || c.verbs().interface_addresses(interface, addresses) != 0 || addresses.empty()) {
     c.blocked("link_control", "the port's interface has no IP address");
   }
   ibv_gid target{};
