@@ -51,6 +51,8 @@ int list_models(bool json) {
     row["features"] = by_name(model->features);
     row["behaviours"] = by_name(model->behaviours);
     row["faults"] = faults_of(*model);
+    row["deviations"] = Json::array();
+    for (const verbena::Deviation deviation : model->deviations) row["deviations"].push_back(name(deviation));
     out["models"].push_back(std::move(row));
     table.row({model->name, model->title, fmt::format("{}", fmt::join(model->variants, ", "))});
   }

@@ -9,6 +9,7 @@
 
 #include "verbena/behaviours.hpp"
 #include "verbena/caps.hpp"
+#include "verbena/deviations.hpp"
 #include "verbena/device_id.hpp"
 #include "verbena/faults.hpp"
 #include "verbena/features.hpp"
@@ -41,6 +42,7 @@ struct Model {
   std::string source;             ///< where the figures come from
   std::string creation_yaml;      ///< the `creation:` part as written: roundings, errnos; read by the emulator
   std::vector<SwitchedFault> faults;   ///< in the order named; a variant's list stands in place of the model's
+  std::vector<Deviation> deviations;   ///< likewise
   /// What the device does where others do otherwise, as the model names it; nothing where no source says.
   std::vector<std::pair<Behaviour, Choice>> behaviours;
   std::vector<std::pair<Feature, Support>> features;  ///< native or absent; of the rest caps and creation tell

@@ -153,4 +153,26 @@ void read_faults(const Node& node, std::vector<SwitchedFault>& faults, Reporter&
   }
 }
 
+void read_deviations(const Node& node, std::vector<Deviation>& deviations, Reporter& report) {
+  if (!node.is_sequence()) {
+    report.error(node.at, fmt::format("found {} for 'deviations'; allowed is a list of names", yaml::describe(node)));
+    return;
+  }
+  deviations.clear();
+  for (const Node& item : node.items) {
+    if (report.full()) return;
+    if (!item.is_scalar()) {
+      report.error(item.at, fmt::format("found {} in 'deviations'; allowed are names", yaml::describe(item)));
+      continue;
+    }
+    const auto found = find_deviation(item.scalar);
+    if (!found)
+      unknown_name(item, "deviation", names_of(all_deviations()), report);
+    else if (std::find(deviations.begin(), deviations.end(), *found) != deviations.end())
+      report.error(item.at, fmt::format("'{}' stands in 'deviations' twice", item.scalar));
+    else
+      deviations.push_back(*found);
+  }
+}
+
 }  // namespace verbena::models

@@ -22,4 +22,7 @@ void read_behaviours(const yaml::Node& node, std::vector<std::pair<Behaviour, Ch
 /// {name: {parameter: value}}.
 void read_faults(const yaml::Node& node, std::vector<SwitchedFault>& faults, quirks::Reporter& report);
 
+/// `deviations:` of a model or a variant, in place of what is there already: known names, each once.
+void read_deviations(const yaml::Node& node, std::vector<Deviation>& deviations, quirks::Reporter& report);
+
 }  // namespace verbena::models

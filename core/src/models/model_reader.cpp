@@ -26,12 +26,12 @@ namespace {
 
 using quirks::Reporter;
 
-constexpr std::array<std::string_view, 13> kModelKeys{"schema", "model",    "title",    "source",   "identity",
-                                                      "caps",   "ports",    "creation", "features", "behaviours",
-                                                      "faults", "variants", "notes"};
+constexpr std::array<std::string_view, 14> kModelKeys{"schema", "model",      "title",    "source",   "identity",
+                                                      "caps",   "ports",      "creation", "features", "behaviours",
+                                                      "faults", "deviations", "variants", "notes"};
 constexpr std::size_t kMostVariants = 64;
-constexpr std::array<std::string_view, 8> kVariantKeys{"identity", "caps",       "ports",  "creation",
-                                                       "features", "behaviours", "faults", "because"};
+constexpr std::array<std::string_view, 9> kVariantKeys{"identity",   "caps",   "ports",      "creation", "features",
+                                                       "behaviours", "faults", "deviations", "because"};
 
 /// A number, `unknown`, or `{assumed: N}`.
 void read_cap(const yaml::Node& key, const yaml::Node& value, Caps& caps, Reporter& report) {
@@ -137,6 +137,8 @@ void read_parts(const yaml::Node& node, Model& model, Parts& parts, Reporter& re
   if (const yaml::Node* behaviours = node.find("behaviours"))
     models::read_behaviours(*behaviours, model.behaviours, report);
   if (const yaml::Node* faults = node.find("faults")) models::read_faults(*faults, model.faults, report);
+  if (const yaml::Node* deviations = node.find("deviations"))
+    models::read_deviations(*deviations, model.deviations, report);
   if (const yaml::Node* creation = node.find("creation")) {
     models::check_creation(*creation, report);
     parts.creation = parts.creation ? overlaid(*parts.creation, *creation) : *creation;

@@ -12,6 +12,7 @@
 #include "models/creation_check.hpp"
 #include "verbena/behaviours.hpp"
 #include "verbena/caps.hpp"
+#include "verbena/deviations.hpp"
 #include "verbena/faults.hpp"
 #include "verbena/features.hpp"
 #include "verbena/fields.hpp"
@@ -106,6 +107,12 @@ TEST(ModelSchema, KnowsEveryFault) {
   const json definitions = schema("model.schema.json").at("$defs");
   EXPECT_EQ(words(definitions.at("fault").at("enum")), known);
   EXPECT_EQ(keys(definitions.at("fault_with_parameters").at("properties")), known);
+}
+
+TEST(ModelSchema, KnowsEveryDeviation) {
+  Words known;
+  for (const verbena::DeviationInfo& one : verbena::all_deviations()) known.emplace(one.name);
+  EXPECT_EQ(words(schema("model.schema.json").at("$defs").at("deviations").at("items").at("enum")), known);
 }
 
 TEST(ModelSchema, KnowsTheParametersOfEachFaultAndTheirBounds) {
