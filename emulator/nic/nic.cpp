@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "nic/conduct.hpp"
+
 namespace verbena::emulator {
 
 namespace {
@@ -57,6 +59,7 @@ Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, st
       qp_numbers_end_(host.net()->reaches_others() ? kQpNumbers / nics * (number + 1) : kQpNumbers),
       next_qp_number_(first_qp_number_),
       qp_numbers_(kQpNumbers) {
+  adapter_.conduct(conduct_of(profile_));
   port_->connect(adapter_);
   for (const PortCaps& port : profile_.caps().ports) {
     gids_.resize(std::max<std::size_t>(gids_.size(), port.number));
@@ -111,6 +114,7 @@ std::uint32_t Nic::take_qp_number() {
 
 void Nic::give_qp_number(std::uint32_t number) {
   qp_numbers_[number % kQpNumbers] = false;
+  if (profile_.fault(Fault::qp_number_reused_at_once) != nullptr) next_qp_number_ = number;
 }
 
 int Nic::resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const noexcept {
@@ -121,6 +125,7 @@ int Nic::resolve(const ibv_ah_attr& attr, engine::queues::Address& address) cons
     if (transport != Transport::infiniband) return EINVAL;
   }
   const Gid* const source = gid(attr.port_num, attr.is_global != 0 ? attr.grh.sgid_index : 0);
+  if (source == nullptr && profile_.deviates(Deviation::handle_index_unchecked)) return 0;  // and leads nowhere
   if (source == nullptr) return EINVAL;
   address = {};
   std::memcpy(address.ip.destination.data(), attr.grh.dgid.raw, sizeof attr.grh.dgid.raw);

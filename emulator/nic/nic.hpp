@@ -30,6 +30,8 @@ struct Counts {
   std::uint64_t addresses = 0;
   std::uint64_t groups = 0;
   std::uint64_t read_atomics = 0;  ///< responder resources of all queue pairs
+  std::uint64_t work_requests = 0; ///< depths of all queue pairs, both queues
+  std::uint64_t pinned = 0;        ///< bytes of rings and regions, as faults count them
 };
 
 /// An entry of a port's GID table.
@@ -63,6 +65,7 @@ public:
   /// Nothing of this memory is read late any more: its region goes, or is another one from now on.
   void withdraw(const engine::memory::Region& region) noexcept {
     if (!host_.inert()) port_->withdraw(engine::memory::Piece{region.host, region.length});
+    adapter_.withdraw(engine::memory::Piece{region.host, region.length});
   }
   /// A queue pair joins a group, or the last one leaves it.
   void join(const engine::wire::Gid& group) {
@@ -73,6 +76,8 @@ public:
     if (net != nullptr && net->joins_groups() && adapter_.members(group) == 0) port_->forget(group);
   }
   Counts counts;
+  /// Nothing moves on it any more.
+  bool stopped() const noexcept { return adapter_.stopped(); }
 
   const std::vector<Gid>& gids(std::uint8_t port) const noexcept;
   /// Null where that index is empty or beyond the table.

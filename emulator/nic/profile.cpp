@@ -4,8 +4,11 @@
 #include <infiniband/verbs.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
+
+#include "verbena/errno_family.hpp"
 
 namespace verbena::emulator {
 
@@ -55,12 +58,18 @@ constexpr PortStandIn kPortStandIns[] = {
 
 }  // namespace
 
-Profile::Profile(Model model) : model_(std::move(model)), caps_(model_.caps) {
+Profile::Profile(Model model) : model_(std::move(model)), caps_(model_.caps), unsupported_(EOPNOTSUPP) {
   for (const Cap cap : all_caps()) {
     if (caps_[cap]) continue;
     const auto* const found =
         std::find_if(std::begin(kStandIns), std::end(kStandIns), [&](const StandIn& each) { return each.cap == cap; });
     caps_.set(cap, found == std::end(kStandIns) ? 0 : found->number);
+  }
+  constexpr std::uint64_t kWindowFlags =
+      IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  if (!model_.caps[Cap::max_mw] && (figure(Cap::device_cap_flags) & kWindowFlags) != 0) {
+    constexpr std::uint64_t kWindows = 100000;
+    caps_.set(Cap::max_mw, kWindows);
   }
   for (PortCaps& port : caps_.ports) {
     for (const PortStandIn& each : kPortStandIns) {
@@ -76,6 +85,28 @@ Profile::Profile(Model model) : model_(std::move(model)), caps_(model_.caps) {
   for (const BehaviourInfo& each : all_behaviours())
     behaviours_[static_cast<std::size_t>(each.behaviour)] = each.fallback;
   for (const auto& [behaviour, choice] : model_.behaviours) behaviours_[static_cast<std::size_t>(behaviour)] = choice;
+  for (const Deviation deviation : model_.deviations) deviations_[static_cast<std::size_t>(deviation)] = true;
+  switch_faults();
+}
+
+/// What switches make of caps and behaviours; the rest of what they do is in conduct.cpp and faults.cpp.
+void Profile::switch_faults() {
+  for (const SwitchedFault& one : model_.faults) {
+    const auto& same = info(one.fault).same_as;
+    if (same) behaviours_[static_cast<std::size_t>(same->flag)] = same->choice;
+  }
+  if (fault(Fault::reset_spoils) != nullptr)
+    behaviours_[static_cast<std::size_t>(Behaviour::recycle_through_reset)] = Choice::no;
+  if (fault(Fault::windows_declared) != nullptr) {
+    constexpr std::uint64_t kWindows = 1000;
+    const bool declared = figure(Cap::max_mw) > 0 || (figure(Cap::device_cap_flags) & IBV_DEVICE_MEM_WINDOW) != 0;
+    if (!declared) caps_.set(Cap::max_mw, kWindows);
+    caps_.set(Cap::device_cap_flags, figure(Cap::device_cap_flags) | IBV_DEVICE_MEM_WINDOW);
+    for (const Feature gone : {Feature::memory_window_1, Feature::memory_window_2, Feature::bind_mw})
+      features_[static_cast<std::size_t>(gone)] = false;
+  }
+  if (fault(Fault::atomics_refused_when_posted) != nullptr) caps_.set(Cap::atomic_cap, IBV_ATOMIC_HCA);
+  unsupported_ = error(Fault::unsupported_errno, "errno", EOPNOTSUPP);
 }
 
 /// What caps and creation tell of a feature that the model doesn't name.
@@ -139,11 +170,31 @@ const SwitchedFault* Profile::fault(Fault fault) const noexcept {
   return found == model_.faults.end() ? nullptr : &*found;
 }
 
-std::uint64_t Profile::number(const SwitchedFault& fault, std::string_view parameter) noexcept {
-  for (const SwitchedFault::Parameter& each : fault.parameters) {
+std::uint64_t Profile::number(Fault fault, std::string_view parameter, std::uint64_t otherwise) const noexcept {
+  const SwitchedFault* const on = this->fault(fault);
+  if (on == nullptr) return otherwise;
+  for (const SwitchedFault::Parameter& each : on->parameters) {
     if (each.name == parameter) return each.number;
   }
-  return 0;
+  return otherwise;
+}
+
+std::string_view Profile::word(Fault fault, std::string_view parameter) const noexcept {
+  const SwitchedFault* const on = this->fault(fault);
+  if (on == nullptr) return {};
+  for (const SwitchedFault::Parameter& each : on->parameters) {
+    if (each.name == parameter) return each.word;
+  }
+  return {};
+}
+
+int Profile::error(Fault fault, std::string_view parameter, int otherwise) const noexcept {
+  const std::string_view told = word(fault, parameter);
+  constexpr int kErrnos = 134;
+  for (int number = 1; number < kErrnos && !told.empty(); ++number) {
+    if (errno_name(number) == told) return number;
+  }
+  return otherwise;
 }
 
 Transport Profile::transport(std::uint8_t port) const noexcept {

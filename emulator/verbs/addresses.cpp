@@ -5,6 +5,7 @@
 
 #include "engine/fabric/address_book.hpp"
 #include "engine/wire/bytes.hpp"
+#include "nic/faults.hpp"
 #include "verbs/emulated_verbs.hpp"
 #include "verbs/made.hpp"
 
@@ -23,21 +24,27 @@ engine::wire::Gid bytes_of(const ibv_gid& gid) {
 Made<ibv_ah> EmulatedVerbs::create_ah(ibv_pd* plain, ibv_ah_attr& attr) {
   const std::scoped_lock lock(host_->mutex);
   Nic& nic = nic_of(plain->context);
-  if (!nic.profile().has(Feature::user_ah)) return refused<ibv_ah>(EOPNOTSUPP);
-  if (nic.counts.addresses >= nic.profile().figure(Cap::max_ah)) return refused<ibv_ah>(ENOMEM);
+  if (!nic.profile().has(Feature::user_ah)) return lacking<ibv_ah>(nic);
+  if (nic.counts.addresses >= nic.profile().figure(Cap::max_ah)) return refused<ibv_ah>(nic, ENOMEM);
   auto ah = std::make_unique<Ah>();
-  if (const int error = nic.resolve(attr, ah->address); error != 0) return refused<ibv_ah>(error);
+  if (const int error = nic.resolve(attr, ah->address); error != 0) {
+    // rdma-core providers/irdma/uverbs.c irdma_ucreate_ah: what ibv_query_gid returned.
+    return refused<ibv_ah>(
+        nic, attr.is_global != 0 && nic.profile().deviates(Deviation::handle_errno_minus_one) ? -1 : error);
+  }
   ah->base.context = plain->context;
   ah->base.pd = plain;
   ++nic.counts.addresses;
-  ++of<Pd>(plain).real().users;
+  if (!nic.profile().deviates(Deviation::handles_not_counted)) ++of<Pd>(plain).real().users;
   return {&ah.release()->base};
 }
 
 int EmulatedVerbs::destroy_ah(ibv_ah* plain) {
   const std::scoped_lock lock(host_->mutex);
-  --nic_of(plain->context).counts.addresses;
-  --of<Pd>(plain->pd).real().users;
+  Nic& nic = nic_of(plain->context);
+  if (const int error = faults::in_destroy(nic); error != 0) return error;
+  --nic.counts.addresses;
+  if (!nic.profile().deviates(Deviation::handles_not_counted)) --of<Pd>(plain->pd).real().users;
   delete &of<Ah>(plain);
   return 0;
 }
@@ -83,7 +90,8 @@ int EmulatedVerbs::init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_
 
 Made<ibv_ah> EmulatedVerbs::create_ah_from_wc(ibv_pd* pd, ibv_wc& wc, ibv_grh* grh, std::uint8_t port) {
   ibv_ah_attr attr{};
-  if (const int error = init_ah_from_wc(pd->context, port, wc, grh, attr); error != 0) return refused<ibv_ah>(error);
+  if (const int error = init_ah_from_wc(pd->context, port, wc, grh, attr); error != 0)
+    return refused<ibv_ah>(nic_of(pd->context), error);
   return create_ah(pd, attr);
 }
 
@@ -100,7 +108,7 @@ int EmulatedVerbs::attach_mcast(ibv_qp* plain, const ibv_gid& gid, std::uint16_t
   const std::scoped_lock lock(host_->mutex);
   Qp& qp = of<Qp>(reinterpret_cast<ibv_qp_ex*>(plain));
   Nic& nic = nic_of(plain->context);
-  if (!nic.profile().has(Feature::multicast)) return EOPNOTSUPP;
+  if (!nic.profile().has(Feature::multicast)) return nic.profile().unsupported();
   const engine::wire::Gid group = bytes_of(gid);
   if (plain->qp_type != IBV_QPT_UD || !engine::fabric::multicast(group)) return EINVAL;
   // Linux drivers/infiniband/core/verbs.c is_valid_mcast_lid: RoCE has none, whatever is said.
@@ -121,7 +129,7 @@ int EmulatedVerbs::detach_mcast(ibv_qp* plain, const ibv_gid& gid, std::uint16_t
   const std::scoped_lock lock(host_->mutex);
   Qp& qp = of<Qp>(reinterpret_cast<ibv_qp_ex*>(plain));
   Nic& nic = nic_of(plain->context);
-  if (!nic.profile().has(Feature::multicast)) return EOPNOTSUPP;
+  if (!nic.profile().has(Feature::multicast)) return nic.profile().unsupported();
   if (!nic.adapter().detach(qp.qp, bytes_of(gid))) return EINVAL;
   nic.leave(bytes_of(gid));
   --qp.groups;

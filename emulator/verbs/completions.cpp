@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "nic/faults.hpp"
 #include "verbs/emulated_verbs.hpp"
 #include "verbs/made.hpp"
 
@@ -46,52 +47,61 @@ Made<T> EmulatedVerbs::made_cq(ibv_context* context, std::uint32_t cqe, void* cq
   const std::scoped_lock lock(host_->mutex);
   Nic& nic = nic_of(context);
   const Profile& profile = nic.profile();
-  if (vector < 0 || vector >= context->num_comp_vectors) return refused<T>(EINVAL);
-  if (nic.counts.completion_queues >= profile.figure(Cap::max_cq)) return refused<T>(ENOMEM);
+  if (vector < 0 || vector >= context->num_comp_vectors) return refused<T>(nic, EINVAL);
+  if (nic.counts.completion_queues >= profile.figure(Cap::max_cq)) return refused<T>(nic, ENOMEM);
   Created created;
   created.taken = cqe > 0 && cqe <= profile.figure(Cap::max_cqe);
   if (const Creation* const creation = profile.creation(); creation != nullptr) {
     const Created told = creation->cq(cqe);
     if (told.known) created = told;
   }
-  if (!created.taken) return refused_so<T>(created.error);
-  const auto reported = static_cast<std::uint32_t>(std::clamp<std::int64_t>(created.cqe.value_or(cqe), 0, INT32_MAX));
-  auto cq = std::make_unique<Cq>(std::max(reported, cqe));
+  if (!created.taken) return refused_so<T>(nic, created.error);
+  if (const int error = faults::in_cq(nic, cqe); error != 0) return refused<T>(nic, error);
+  const bool told = profile.creation() == nullptr || profile.creation()->word("cq", "reported") != "unset";
+  auto reported =
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(created.cqe.value_or(told ? cqe : 0), 0, INT32_MAX));
+  std::uint32_t depth = std::max(reported, cqe);
+  if (const std::uint32_t held = faults::cq_held(nic, cqe); held != cqe) reported = depth = held;
+  auto cq = std::make_unique<Cq>(depth);
   cq->base.context = context;
   cq->base.channel = channel;
   cq->base.cq_context = cq_context;
   cq->base.cqe = static_cast<int>(reported);
   cq->queue.user = cq.get();
-  cq->queue.stamped = (wc_flags & kTimestamps) != 0;
+  cq->queue.stamped = (wc_flags & kTimestamps) != 0 && profile.has(Feature::completion_timestamp);
   cq->queue.ignores_overrun = (creation_flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0;
   pthread_mutex_init(&cq->base.mutex, nullptr);
   pthread_cond_init(&cq->base.cond, nullptr);
   fill_polling(cq->base);
   if (channel != nullptr) ++channel->refcnt;
   ++nic.counts.completion_queues;
+  nic.counts.pinned += faults::ring_bytes(depth);
   return {reinterpret_cast<T*>(&cq.release()->base)};
 }
 
 Made<ibv_cq> EmulatedVerbs::create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
                                       int comp_vector) {
-  if (cqe < 0) return refused<ibv_cq>(EINVAL);
+  if (cqe < 0) return refused<ibv_cq>(nic_of(context), EINVAL);
   return made_cq<ibv_cq>(context, static_cast<std::uint32_t>(cqe), cq_context, channel, comp_vector, 0, 0);
 }
 
 Made<ibv_cq_ex> EmulatedVerbs::create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex& attr) {
-  const Profile& profile = nic_of(context).profile();
-  if (!profile.has(Feature::create_cq_ex)) return refused<ibv_cq_ex>(EOPNOTSUPP);
+  const Nic& nic = nic_of(context);
+  const Profile& profile = nic.profile();
+  if (!profile.has(Feature::create_cq_ex)) return lacking<ibv_cq_ex>(nic);
   if ((attr.comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0)
-    return refused<ibv_cq_ex>(EINVAL);
+    return refused<ibv_cq_ex>(nic, EINVAL);
   std::uint64_t known = kStandardFlags;
-  if (profile.has(Feature::completion_timestamp)) known |= kTimestamps;
-  if ((attr.wc_flags & ~known) != 0) return refused<ibv_cq_ex>(EOPNOTSUPP);
+  // Some take what they declare, and write nothing there (quirks/irdma.yaml irdma-gen12-no-timestamps).
+  if (profile.has(Feature::completion_timestamp) || profile.figure(Cap::completion_timestamp_mask) != 0)
+    known |= kTimestamps;
+  if ((attr.wc_flags & ~known) != 0) return lacking<ibv_cq_ex>(nic);
   const std::uint32_t flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attr.flags : 0;
   constexpr std::uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
   const int own = profile.creation() == nullptr ? 0 : profile.creation()->error("cq", "flags");
-  if ((flags & ~kFlags) != 0) return refused_so<ibv_cq_ex>(own);
+  if ((flags & ~kFlags) != 0) return refused_so<ibv_cq_ex>(nic, own);
   if ((flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0 && !profile.has(Feature::cq_ignore_overrun))
-    return refused_so<ibv_cq_ex>(own, EOPNOTSUPP);
+    return refused_so<ibv_cq_ex>(nic, own, profile.unsupported());
   return made_cq<ibv_cq_ex>(context, attr.cqe, attr.cq_context, attr.channel, static_cast<int>(attr.comp_vector),
                             attr.wc_flags, flags);
 }
@@ -100,8 +110,10 @@ int EmulatedVerbs::resize_cq(ibv_cq* plain, int cqe) {
   const std::scoped_lock lock(host_->mutex);
   Cq& cq = of<Cq>(reinterpret_cast<ibv_cq_ex*>(plain));
   const Profile& profile = nic_of(plain->context).profile();
-  if (!profile.has(Feature::cq_resize)) return EOPNOTSUPP;
-  if (cqe < 0) return EINVAL;
+  if (!profile.has(Feature::cq_resize)) return profile.unsupported();
+  // Whatever creation takes: rdma-core providers/irdma/uverbs.c irdma_uresize_cq, linux sw/rxe/rxe_cq.c
+  // rxe_cq_chk_attr.
+  if (cqe < 0 || static_cast<std::uint64_t>(cqe) > profile.figure(Cap::max_cqe)) return EINVAL;
   Created created;
   created.taken = cqe > 0 && static_cast<std::uint64_t>(cqe) <= profile.figure(Cap::max_cqe);
   if (const Creation* const creation = profile.creation(); creation != nullptr) {
@@ -110,14 +122,17 @@ int EmulatedVerbs::resize_cq(ibv_cq* plain, int cqe) {
   }
   if (!created.taken) return created.error > 0 ? created.error : EINVAL;
   const auto reported = static_cast<std::uint32_t>(created.cqe.value_or(cqe));
+  const std::uint32_t before = cq.queue.depth();
   if (!cq.queue.resize(std::max(reported, static_cast<std::uint32_t>(cqe)))) return EINVAL;
+  Counts& counts = nic_of(plain->context).counts;
+  counts.pinned = counts.pinned - faults::ring_bytes(before) + faults::ring_bytes(cq.queue.depth());
   plain->cqe = static_cast<int>(reported);
   return 0;
 }
 
 int EmulatedVerbs::modify_cq(ibv_cq* plain, ibv_modify_cq_attr& attr) {
   const Profile& profile = nic_of(plain->context).profile();
-  if (!profile.has(Feature::cq_moderation)) return EOPNOTSUPP;
+  if (!profile.has(Feature::cq_moderation)) return profile.unsupported();
   if (attr.attr_mask != IBV_CQ_ATTR_MODERATE) return EINVAL;
   if (attr.moderate.cq_count > profile.figure(Cap::max_cq_count) ||
       attr.moderate.cq_period > profile.figure(Cap::max_cq_period)) {
@@ -130,6 +145,7 @@ int EmulatedVerbs::destroy_cq(ibv_cq* plain) {
   std::unique_lock lock(host_->mutex);
   Cq& cq = of<Cq>(reinterpret_cast<ibv_cq_ex*>(plain));
   if (cq.users > 0) return EBUSY;
+  if (const int error = faults::in_destroy(nic_of(plain->context)); error != 0) return error;
   if (plain->channel != nullptr) {
     of<Channel>(plain->channel).events.remove([plain](const ibv_cq* each) { return each == plain; });
     --plain->channel->refcnt;
@@ -138,6 +154,7 @@ int EmulatedVerbs::destroy_cq(ibv_cq* plain) {
     return each.event.event_type == IBV_EVENT_CQ_ERR && each.event.element.cq == plain;
   });
   --nic_of(plain->context).counts.completion_queues;
+  nic_of(plain->context).counts.pinned -= faults::ring_bytes(cq.queue.depth());
   const std::uint64_t completions = cq.events_given;
   const std::uint64_t async = cq.async_given;
   lock.unlock();
@@ -241,6 +258,12 @@ void EmulatedVerbs::on_completion_queue(engine::queues::CompletionQueue& queue) 
   event.event.event_type = IBV_EVENT_CQ_ERR;
   event.event.element.cq = cq.plain();
   Context::of(cq.base.context).events.push(event);
+}
+
+void EmulatedVerbs::on_stopped(engine::transport::QueuePair& engine_qp) noexcept {
+  AsyncEvent event;
+  event.event.event_type = IBV_EVENT_DEVICE_FATAL;
+  Context::of(static_cast<Qp*>(engine_qp.user)->plain()->context).events.push(event);
 }
 
 void EmulatedVerbs::on_queue_pair(engine::transport::QueuePair& engine_qp, ibv_event_type type) noexcept {

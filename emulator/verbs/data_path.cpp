@@ -44,6 +44,20 @@ int errno_of(const Profile& profile, PostFault fault) {
   return EINVAL;
 }
 
+/// What a driver refuses for its flags (models, creation.post); 0 where it takes them.
+int flags_refused(const Qp& qp, const Profile& profile, unsigned flags) {
+  const bool all_signalled = profile.does(Behaviour::every_wr_signaled) == Choice::yes;
+  if (all_signalled && !qp.qp.signal_all && (flags & IBV_SEND_SIGNALED) == 0)
+    return named(profile, "unsignaled", EINVAL);
+  if (profile.does(Behaviour::fence_and_solicited) != Choice::refused) return 0;
+  if ((flags & IBV_SEND_FENCE) != 0) return named(profile, "fence", EINVAL);
+  return (flags & IBV_SEND_SOLICITED) != 0 ? named(profile, "solicited", EINVAL) : 0;
+}
+
+bool is_atomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /// Of a refusal: most return a positive errno.
 int signed_so(const Profile& profile, int error) {
   const bool negative = profile.does(Behaviour::post_return_sign) == Choice::negative;
@@ -99,11 +113,20 @@ int post_send(ibv_qp* plain, ibv_send_wr* list, ibv_send_wr** bad) {
   Nic& nic = nic_of(plain->context);
   if (nic.host().inert()) return not_here(bad, list);
   const std::scoped_lock lock(nic.host().mutex);
+  const Profile& profile = nic.profile();
   int error = 0;
   for (ibv_send_wr* wr = list; wr != nullptr; wr = wr->next) {
-    error = errno_of(nic.profile(), post_one(qp, nic.profile(), *wr));
+    PostFault fault = PostFault::none;
+    error = flags_refused(qp, profile, wr->send_flags);
+    if (error == 0 && is_atomic(wr->opcode)) error = profile.error(Fault::atomics_refused_when_posted, "errno", 0);
+    if (error == 0) {
+      fault = post_one(qp, profile, *wr);
+      error = errno_of(profile, fault);
+    }
+    if (fault == PostFault::state && profile.deviates(Deviation::early_sends_accepted)) error = 0;
     if (error == 0) continue;
-    if (bad != nullptr) *bad = wr;
+    const bool cleared = fault == PostFault::state && profile.deviates(Deviation::bad_wr_cleared);
+    if (bad != nullptr) *bad = cleared ? nullptr : wr;
     break;
   }
   nic.adapter().progress(qp.qp);
@@ -131,7 +154,7 @@ int post_recv(ibv_qp* plain, ibv_recv_wr* list, ibv_recv_wr** bad) {
       qp.qp.state == IBV_QPS_RESET && nic.profile().does(Behaviour::post_recv_in_reset) != Choice::accepted;
   if (qp.qp.shared != nullptr || reset) {
     error = EINVAL;
-    if (bad != nullptr) *bad = list;
+    if (bad != nullptr) *bad = reset && nic.profile().deviates(Deviation::bad_wr_cleared) ? nullptr : list;
   } else {
     error = post_into(qp.qp.receive_queue, nic.profile(), list, bad);
   }
@@ -196,10 +219,22 @@ Nic& nic_of_cq(ibv_cq_ex* cq) {
 }
 
 void show(Cq& cq) {
-  cq.current = cq.queue.oldest();
+  cq.current = cq.repeats ? &cq.last : cq.queue.oldest();
   if (cq.current == nullptr) return;
   cq.base.wr_id = cq.current->wc.wr_id;
   cq.base.status = cq.current->wc.status;
+}
+
+/// The current one has been read.
+void drop(Cq& cq) {
+  if (cq.current == nullptr) return;
+  if (cq.current == &cq.last) {
+    cq.repeats = false;
+    return;
+  }
+  cq.last = *cq.current;
+  cq.read_one = true;
+  cq.queue.drop();
 }
 
 int start_poll(ibv_cq_ex* plain, ibv_poll_cq_attr* attr) {
@@ -211,24 +246,31 @@ int start_poll(ibv_cq_ex* plain, ibv_poll_cq_attr* attr) {
   host.progress();
   show(cq);
   const bool yields = host.impatient(cq.current != nullptr);
+  // One that comes again is read without the lock: who didn't expect it never ends that batch.
+  if (cq.current == nullptr || cq.current == &cq.last) host.mutex.unlock();
   if (cq.current != nullptr) return 0;
-  host.mutex.unlock();
   if (yields) sched_yield();
   return ENOENT;
 }
 
 int next_poll(ibv_cq_ex* plain) {
   Cq& cq = of<Cq>(plain);
-  if (cq.current != nullptr) cq.queue.drop();
+  if (cq.current == &cq.last) nic_of_cq(plain).host().mutex.lock();
+  drop(cq);
   show(cq);
   return cq.current != nullptr ? 0 : ENOENT;
 }
 
 void end_poll(ibv_cq_ex* plain) {
   Cq& cq = of<Cq>(plain);
-  if (cq.current != nullptr) cq.queue.drop();
+  // rdma-core 44 providers/rxe/rxe.c cq_next_poll, cq_end_poll: both count the end of the batch.
+  cq.repeats =
+      cq.current == nullptr && cq.read_one && nic_of_cq(plain).profile().deviates(Deviation::next_poll_repeats);
+  const bool again = cq.current == &cq.last;
+  drop(cq);
+  cq.read_one = false;
   cq.current = nullptr;
-  nic_of_cq(plain).host().mutex.unlock();
+  if (!again) nic_of_cq(plain).host().mutex.unlock();
 }
 
 const ibv_wc& current(ibv_cq_ex* plain) {

@@ -135,7 +135,16 @@ int EmulatedVerbs::close_device(ibv_context* context) {
 
 int EmulatedVerbs::query_device(ibv_context* context, ibv_device_attr& attr) {
   const std::scoped_lock lock(host_->mutex);
-  fill(nic_of(context), attr);
+  const Nic& nic = nic_of(context);
+  fill(nic, attr);
+  if (nic.profile().deviates(Deviation::device_counts_frozen)) {
+    // As when it was registered: the kernel's own objects came after that.
+    constexpr std::uint64_t kOwn = 1;
+    attr.max_qp = as_int(nic.profile().figure(Cap::max_qp) + kOwn);
+    attr.max_cq = as_int(nic.profile().figure(Cap::max_cq) + kOwn);
+    attr.max_mr = as_int(nic.profile().figure(Cap::max_mr) + kOwn);
+    attr.max_pd = as_int(nic.profile().figure(Cap::max_pd) + kOwn);
+  }
   return 0;
 }
 

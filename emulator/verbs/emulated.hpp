@@ -22,6 +22,9 @@ struct EmulatedOptions {
   NetKind net = NetKind::in_process;
   std::string fabric = "default";      ///< NetKind::shared: who gives the same name is on the same one
   std::vector<std::string> addresses;  ///< NetKind::udp: one for each port of the NICs; empty: those of the interfaces
+  /// Switched on in each NIC, beside those of its model; one that the model names too has these parameters. For one NIC
+  /// alone they go into its model.
+  std::vector<SwitchedFault> faults;
 };
 
 /// A host with these NICs, connected to each other in this process, and nothing of the real one but its clock and

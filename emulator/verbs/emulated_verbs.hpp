@@ -178,6 +178,7 @@ private:
   void on_queue_pair(engine::transport::QueuePair& qp, ibv_event_type event) noexcept override;
   void on_completion_queue(engine::queues::CompletionQueue& cq) noexcept override;
   void on_shared_receive_queue(engine::queues::SharedReceiveQueue& srq, ibv_event_type event) noexcept override;
+  void on_stopped(engine::transport::QueuePair& qp) noexcept override;
 
   void write_files(const Nic& nic);
   std::string resolved(const std::string& path) const;

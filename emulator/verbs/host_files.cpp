@@ -370,7 +370,13 @@ Result<std::shared_ptr<Verbs>> joined_verbs(EmulatedOptions options) {
                  .ports = 0,
                  .impairments = options.impairments,
                  .seed = options.seed};
-  for (const Model& model : options.models) net.ports += model.caps.ports.size();
+  for (Model& model : options.models) {
+    net.ports += model.caps.ports.size();
+    for (const SwitchedFault& added : options.faults) {
+      std::erase_if(model.faults, [&added](const SwitchedFault& own) { return own.fault == added.fault; });
+      model.faults.push_back(added);
+    }
+  }
   auto host = Host::on(net);
   if (!host) {
     Error error{.kind = ErrorKind::invalid_request};

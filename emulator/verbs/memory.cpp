@@ -5,6 +5,7 @@
 
 #include "engine/memory/pin.hpp"
 #include "engine/memory/window.hpp"
+#include "nic/faults.hpp"
 #include "verbs/emulated_verbs.hpp"
 #include "verbs/made.hpp"
 
@@ -38,7 +39,7 @@ int judged(const Profile& profile, unsigned access) {
 Made<ibv_pd> EmulatedVerbs::alloc_pd(ibv_context* context) {
   const std::scoped_lock lock(host_->mutex);
   Nic& nic = nic_of(context);
-  if (nic.counts.domains >= nic.profile().figure(Cap::max_pd)) return refused<ibv_pd>(ENOMEM);
+  if (nic.counts.domains >= nic.profile().figure(Cap::max_pd)) return refused<ibv_pd>(nic, ENOMEM);
   ++nic.counts.domains;
   auto pd = std::make_unique<Pd>();
   pd->base.context = context;
@@ -51,6 +52,7 @@ int EmulatedVerbs::dealloc_pd(ibv_pd* plain) {
   const std::scoped_lock lock(host_->mutex);
   Pd& pd = of<Pd>(plain);
   if (pd.users > 0) return EBUSY;
+  if (const int error = faults::in_destroy(nic_of(plain->context)); error != 0) return error;
   if (pd.td != nullptr) --pd.td->users;
   if (pd.parent != nullptr) {
     --pd.parent->users;
@@ -64,13 +66,20 @@ int EmulatedVerbs::dealloc_pd(ibv_pd* plain) {
 Made<ibv_pd> EmulatedVerbs::alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr& attr) {
   const std::scoped_lock lock(host_->mutex);
   Nic& nic = nic_of(context);
-  if (!nic.profile().has(Feature::parent_domain)) return refused<ibv_pd>(EOPNOTSUPP);
-  if (attr.pd == nullptr || (attr.comp_mask & ~3U) != 0) return refused<ibv_pd>(EINVAL);
+  if (!nic.profile().has(Feature::parent_domain)) return lacking<ibv_pd>(nic);
+  constexpr std::uint32_t kAllocators = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+  constexpr std::uint32_t kTaken = kAllocators | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+  if (attr.pd == nullptr || (attr.comp_mask & ~kTaken) != 0) return refused<ibv_pd>(nic, EINVAL);
   auto pd = std::make_unique<Pd>();
   pd->base.context = context;
   pd->parent = &of<Pd>(attr.pd).real();
   pd->domain = pd->parent->domain;
   ++pd->parent->users;
+  if ((attr.comp_mask & kAllocators) != 0) {
+    pd->alloc = attr.alloc;
+    pd->free = attr.free;
+  }
+  if ((attr.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) pd->pd_context = attr.pd_context;
   if (attr.td != nullptr) {
     pd->td = &of<Td>(attr.td);
     ++pd->td->users;
@@ -79,8 +88,9 @@ Made<ibv_pd> EmulatedVerbs::alloc_parent_domain(ibv_context* context, ibv_parent
 }
 
 Made<ibv_td> EmulatedVerbs::alloc_td(ibv_context* context, ibv_td_init_attr& attr) {
-  if (!nic_of(context).profile().has(Feature::thread_domain)) return refused<ibv_td>(EOPNOTSUPP);
-  if (attr.comp_mask != 0) return refused<ibv_td>(EINVAL);
+  const Nic& nic = nic_of(context);
+  if (!nic.profile().has(Feature::thread_domain)) return lacking<ibv_td>(nic);
+  if (attr.comp_mask != 0) return refused<ibv_td>(nic, EINVAL);
   auto td = std::make_unique<Td>();
   td->base.context = context;
   return {&td.release()->base};
@@ -108,31 +118,41 @@ Made<ibv_mr> EmulatedVerbs::reg_mr_iova(ibv_pd* plain, void* address, std::size_
   const auto named = [creation](const char* key) { return creation == nullptr ? 0 : creation->error("mr", key); };
   if (const int error = judged(profile, access); error != 0) {
     const int own = named("bad_access");
-    return refused_so<ibv_mr>(error == EINVAL || own == 0 ? error : own);
+    return refused_so<ibv_mr>(nic, error == EINVAL || own == 0 ? error : own);
   }
   const std::uint64_t page = profile.model().device.page_size.value_or(page_size());
   const auto first = reinterpret_cast<std::uintptr_t>(address);
   // The kernel's umem wants the same place in a page of both (linux core/uverbs_cmd.c ib_uverbs_reg_mr).
-  if ((access & IBV_ACCESS_ZERO_BASED) == 0 && first % page != iova % page) return refused<ibv_mr>(EINVAL);
+  if ((access & IBV_ACCESS_ZERO_BASED) == 0 && first % page != iova % page) return refused<ibv_mr>(nic, EINVAL);
   if (length == 0) {
     const int error = named("zero");
-    if (error != 0 || first % page == 0) return refused_so<ibv_mr>(error);
+    if (error != 0 || first % page == 0) return refused_so<ibv_mr>(nic, error);
   }
   const auto most = creation == nullptr ? std::nullopt : creation->number("mr", "length_max");
-  if (first + length < first || (most && *most != INT64_MAX && length > static_cast<std::uint64_t>(*most)))
-    return refused_so<ibv_mr>(named("over"));
-  if (nic.counts.regions >= profile.figure(Cap::max_mr)) return refused<ibv_mr>(ENOMEM);
+  // linux core/umem.c ib_umem_get looks at this before any limit.
+  if (first + length < first)
+    return refused_so<ibv_mr>(nic, named("over") == kErrnoLeftAlone ? kErrnoLeftAlone : EINVAL);
+  if (most && *most != INT64_MAX && length > static_cast<std::uint64_t>(*most))
+    return refused_so<ibv_mr>(nic, named("over"));
+  if (nic.counts.regions >= profile.figure(Cap::max_mr)) return refused<ibv_mr>(nic, ENOMEM);
+  if (const int error = faults::in_region(nic, address, length, access); error != 0) return refused<ibv_mr>(nic, error);
   if ((access & IBV_ACCESS_ON_DEMAND) == 0) {
     const bool written = (access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)) != 0;
-    if (const int error = engine::memory::pin(address, length, written); error != 0) return refused<ibv_mr>(error);
+    if (const int error = engine::memory::pin(address, length, written); error != 0) {
+      if (profile.does(Behaviour::reg_mr_sets_errno) == Choice::no) return refused_so<ibv_mr>(nic, kErrnoLeftAlone);
+      return refused<ibv_mr>(nic, error);
+    }
   }
   engine::memory::Region* const region = nic.keys().add();
-  if (region == nullptr) return refused<ibv_mr>(ENOMEM);
+  if (region == nullptr) return refused<ibv_mr>(nic, ENOMEM);
   region->domain = pd.domain;
   region->access = access;
+  if (profile.does(Behaviour::remote_atomic_on_mr) == Choice::dropped)
+    region->access &= ~static_cast<unsigned>(IBV_ACCESS_REMOTE_ATOMIC);
   region->address = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
   region->length = length;
   region->host = static_cast<std::byte*>(address);
+  nic.counts.pinned += length;
   ++nic.counts.regions;
   ++pd.users;
   auto mr = std::make_unique<Mr>();
@@ -142,18 +162,18 @@ Made<ibv_mr> EmulatedVerbs::reg_mr_iova(ibv_pd* plain, void* address, std::size_
   return {&mr.release()->base};
 }
 
-Made<ibv_mr> EmulatedVerbs::reg_dmabuf_mr(ibv_pd* /*pd*/, std::uint64_t /*offset*/, std::size_t /*length*/,
+Made<ibv_mr> EmulatedVerbs::reg_dmabuf_mr(ibv_pd* pd, std::uint64_t /*offset*/, std::size_t /*length*/,
                                           std::uint64_t /*iova*/, int /*fd*/, unsigned /*access*/) {
-  return refused<ibv_mr>(EOPNOTSUPP);  // there is no memory but the host's
+  return lacking<ibv_mr>(nic_of(pd->context));  // there is no memory but the host's
 }
 
 Made<ibv_mr> EmulatedVerbs::alloc_null_mr(ibv_pd* plain) {
   const std::scoped_lock lock(host_->mutex);
   Pd& pd = of<Pd>(plain).real();
   Nic& nic = nic_of(plain->context);
-  if (!nic.profile().has(Feature::null_mr)) return refused<ibv_mr>(EOPNOTSUPP);
+  if (!nic.profile().has(Feature::null_mr)) return lacking<ibv_mr>(nic);
   engine::memory::Region* const region = nic.keys().add();
-  if (region == nullptr) return refused<ibv_mr>(ENOMEM);
+  if (region == nullptr) return refused<ibv_mr>(nic, ENOMEM);
   region->kind = engine::memory::Region::Kind::null;
   region->domain = pd.domain;
   region->access = IBV_ACCESS_LOCAL_WRITE;
@@ -182,7 +202,7 @@ int EmulatedVerbs::rereg_mr(ibv_mr* plain, int flags, ibv_pd* pd, void* address,
   if (moves && (length == 0 || address == nullptr)) return refuse(IBV_REREG_MR_ERR_INPUT, EINVAL);
   if ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && pd == nullptr) return refuse(IBV_REREG_MR_ERR_INPUT, EINVAL);
   if ((flags & IBV_REREG_MR_CHANGE_ACCESS) == 0 && access != 0) return refuse(IBV_REREG_MR_ERR_INPUT, EINVAL);
-  if (!profile.has(Feature::rereg_mr)) return refuse(IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
+  if (!profile.has(Feature::rereg_mr)) return refuse(IBV_REREG_MR_ERR_CMD, profile.unsupported());
   engine::memory::Region& region = *mr.region;
   if (region.windows > 0) return refuse(IBV_REREG_MR_ERR_CMD, EBUSY);
   const unsigned after = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? access : region.access;
@@ -194,6 +214,8 @@ int EmulatedVerbs::rereg_mr(ibv_mr* plain, int flags, ibv_pd* pd, void* address,
   nic_of(plain->context).withdraw(region);
   region.access = after;
   if (moves) {
+    Counts& counts = nic_of(plain->context).counts;
+    counts.pinned = counts.pinned - region.length + length;
     region.address = reinterpret_cast<std::uintptr_t>(address);
     region.length = length;
     region.host = static_cast<std::byte*>(address);
@@ -216,6 +238,8 @@ int EmulatedVerbs::dereg_mr(ibv_mr* plain) {
   Mr& mr = of<Mr>(plain);
   if (mr.region->windows > 0) return EBUSY;
   Nic& nic = nic_of(plain->context);
+  if (const int error = faults::in_destroy(nic); error != 0) return error;
+  if (mr.region->kind == engine::memory::Region::Kind::registered) nic.counts.pinned -= mr.region->length;
   nic.withdraw(*mr.region);
   nic.keys().remove(*mr.region);
   --nic.counts.regions;
@@ -228,7 +252,7 @@ int EmulatedVerbs::advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint3
                              std::uint32_t count) {
   const std::scoped_lock lock(host_->mutex);
   Nic& nic = nic_of(pd->context);
-  if (!nic.profile().has(Feature::advise_mr)) return EOPNOTSUPP;
+  if (!nic.profile().has(Feature::advise_mr)) return nic.profile().unsupported();
   if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) return EOPNOTSUPP;
   if ((flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) != 0) return EINVAL;
   if (count == 0) return EINVAL;
@@ -246,13 +270,14 @@ Made<ibv_mw> EmulatedVerbs::alloc_mw(ibv_pd* plain, ibv_mw_type type) {
   Nic& nic = nic_of(plain->context);
   const Profile& profile = nic.profile();
   const bool there = profile.has(Feature::memory_window_1) || profile.has(Feature::memory_window_2);
-  if (!there) return refused<ibv_mw>(EOPNOTSUPP);
-  if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) return refused<ibv_mw>(EINVAL);
+  if (!there) return lacking<ibv_mw>(nic);
+  if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) return refused<ibv_mw>(nic, EINVAL);
   if (!profile.has(type == IBV_MW_TYPE_1 ? Feature::memory_window_1 : Feature::memory_window_2))
-    return refused<ibv_mw>(EINVAL);
-  if (nic.counts.windows >= profile.figure(Cap::max_mw)) return refused<ibv_mw>(ENOMEM);
+    return refused<ibv_mw>(nic, EINVAL);
+  if (nic.counts.windows >= profile.figure(Cap::max_mw)) return refused<ibv_mw>(nic, ENOMEM);
+  if (const int error = faults::in_window(nic); error != 0) return refused<ibv_mw>(nic, error);
   engine::memory::Region* const region = nic.keys().add();
-  if (region == nullptr) return refused<ibv_mw>(ENOMEM);
+  if (region == nullptr) return refused<ibv_mw>(nic, ENOMEM);
   using Kind = engine::memory::Region::Kind;
   region->kind = type == IBV_MW_TYPE_1 ? Kind::window_type_1 : Kind::window_type_2;
   region->domain = pd.domain;
@@ -273,6 +298,7 @@ int EmulatedVerbs::dealloc_mw(ibv_mw* plain) {
   const std::scoped_lock lock(host_->mutex);
   Mw& mw = of<Mw>(plain);
   Nic& nic = nic_of(plain->context);
+  if (const int error = faults::in_destroy(nic); error != 0) return error;
   engine::memory::release(*mw.region);
   nic.keys().remove(*mw.region);
   --nic.counts.windows;

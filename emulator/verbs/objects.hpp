@@ -92,6 +92,10 @@ struct Pd {
   Pd* parent = nullptr;  ///< of a parent domain: the protection domain behind it
   Td* td = nullptr;      ///< of a parent domain: the thread domain that it was made with
   std::uint64_t users = 0;
+  // Of a parent domain: where its queues get their memory, which the emulator asks for and does not use.
+  void* (*alloc)(ibv_pd* pd, void* context, std::size_t size, std::size_t alignment, std::uint64_t type) = nullptr;
+  void (*free)(ibv_pd* pd, void* context, void* memory, std::uint64_t type) = nullptr;
+  void* pd_context = nullptr;
   Pd& real() noexcept { return parent != nullptr ? *parent : *this; }
 };
 
@@ -118,6 +122,9 @@ struct Cq {
   std::uint64_t events_given = 0;  ///< that a program must acknowledge before the queue can go
   std::uint64_t async_given = 0;
   const engine::queues::Completion* current = nullptr;  ///< between start_poll and end_poll
+  engine::queues::Completion last;                       ///< that was polled so
+  bool read_one = false;                                 ///< in this batch, and not one that came again
+  bool repeats = false;                                  ///< and comes again, where the library does that
 
   explicit Cq(std::uint32_t depth) : queue(depth) {}
   ibv_cq* plain() noexcept { return reinterpret_cast<ibv_cq*>(&base); }
@@ -163,6 +170,9 @@ struct Qp {
   Srq* srq = nullptr;
   ibv_qp_cap cap{};
   bool spoiled = false;  ///< a move to RESET that leaves it useless
+  std::uint64_t read_atomics = 0;      ///< responder resources that it holds of the device's
+  std::uint64_t work_requests = 0;     ///< of both queues, as the device counts them
+  void* ring = nullptr;                ///< of the parent domain's allocator
   std::uint64_t async_given = 0;
   std::uint64_t groups = 0;
   std::unique_ptr<Building> building;

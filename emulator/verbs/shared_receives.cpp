@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "nic/faults.hpp"
 #include "verbs/emulated_verbs.hpp"
 #include "verbs/made.hpp"
 
@@ -13,8 +14,8 @@ Made<ibv_srq> EmulatedVerbs::create_srq(ibv_pd* plain, ibv_srq_init_attr& attr) 
   Pd& pd = of<Pd>(plain).real();
   Nic& nic = nic_of(plain->context);
   const Profile& profile = nic.profile();
-  if (!profile.has(Feature::srq)) return refused<ibv_srq>(EOPNOTSUPP);
-  if (nic.counts.shared_queues >= profile.figure(Cap::max_srq)) return refused<ibv_srq>(ENOMEM);
+  if (!profile.has(Feature::srq)) return lacking<ibv_srq>(nic);
+  if (nic.counts.shared_queues >= profile.figure(Cap::max_srq)) return refused<ibv_srq>(nic, ENOMEM);
   Created created;
   created.taken = attr.attr.max_wr > 0 && attr.attr.max_wr <= profile.figure(Cap::max_srq_wr) &&
                   attr.attr.max_sge <= profile.figure(Cap::max_srq_sge);
@@ -22,7 +23,8 @@ Made<ibv_srq> EmulatedVerbs::create_srq(ibv_pd* plain, ibv_srq_init_attr& attr) 
     const Created told = creation->srq(attr.attr.max_wr, attr.attr.max_sge);
     if (told.known) created = told;
   }
-  if (!created.taken) return refused_so<ibv_srq>(created.error);
+  if (!created.taken) return refused_so<ibv_srq>(nic, created.error);
+  if (const int error = faults::in_srq(nic, attr.attr.max_wr); error != 0) return refused<ibv_srq>(nic, error);
   const auto depth = static_cast<std::uint32_t>(created.srq_wr.value_or(attr.attr.max_wr));
   const auto sges = static_cast<std::uint32_t>(created.srq_sge.value_or(attr.attr.max_sge));
   std::unique_ptr<Srq> srq(new Srq{.queue = {.queue = engine::queues::ReceiveQueue(depth, sges)}});
@@ -33,21 +35,23 @@ Made<ibv_srq> EmulatedVerbs::create_srq(ibv_pd* plain, ibv_srq_init_attr& attr) 
   srq->depth = depth;
   srq->sges = sges;
   srq->queue.user = srq.get();
+  if (profile.deviates(Deviation::srq_limit_at_creation)) srq->queue.limit = attr.attr.srq_limit;
   pthread_mutex_init(&srq->base.mutex, nullptr);
   pthread_cond_init(&srq->base.cond, nullptr);
   attr.attr.max_wr = depth;
   attr.attr.max_sge = sges;
   ++pd.users;
+  nic.counts.pinned += faults::ring_bytes(depth);
   ++nic.counts.shared_queues;
   return {&srq.release()->base};
 }
 
 Made<ibv_srq> EmulatedVerbs::create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex& attr) {
   const Nic& nic = nic_of(context);
-  if (!nic.profile().has(Feature::srq)) return refused<ibv_srq>(EOPNOTSUPP);
+  if (!nic.profile().has(Feature::srq)) return lacking<ibv_srq>(nic);
   const bool basic = (attr.comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || attr.srq_type == IBV_SRQT_BASIC;
-  if (!basic) return refused<ibv_srq>(EOPNOTSUPP);
-  if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return refused<ibv_srq>(EINVAL);
+  if (!basic) return lacking<ibv_srq>(nic);
+  if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return refused<ibv_srq>(nic, EINVAL);
   ibv_srq_init_attr plain{attr.srq_context, attr.attr};
   const Made<ibv_srq> made = create_srq(attr.pd, plain);
   if (made) attr.attr = plain.attr;
@@ -71,6 +75,8 @@ int EmulatedVerbs::modify_srq(ibv_srq* plain, ibv_srq_attr& attr, int mask) {
       std::copy_n(mine.sges_of(place).begin(), mine.works[place].sges, other.sges_of(to).begin());
     }
     mine = std::move(other);
+    Counts& counts = nic_of(plain->context).counts;
+    counts.pinned = counts.pinned - faults::ring_bytes(srq.depth) + faults::ring_bytes(attr.max_wr);
     srq.depth = attr.max_wr;
   }
   if ((mask & IBV_SRQ_LIMIT) != 0) {
@@ -83,7 +89,8 @@ int EmulatedVerbs::modify_srq(ibv_srq* plain, ibv_srq_attr& attr, int mask) {
 int EmulatedVerbs::query_srq(ibv_srq* plain, ibv_srq_attr& attr) {
   const std::scoped_lock lock(host_->mutex);
   const Srq& srq = of<Srq>(plain);
-  attr.max_wr = srq.depth;
+  const bool rings = nic_of(plain->context).profile().deviates(Deviation::srq_ring_queried);
+  attr.max_wr = rings ? 2 * srq.depth + 1 : srq.depth;
   attr.max_sge = srq.sges;
   attr.srq_limit = srq.queue.limit;
   return 0;
@@ -93,12 +100,14 @@ int EmulatedVerbs::destroy_srq(ibv_srq* plain) {
   std::unique_lock lock(host_->mutex);
   Srq& srq = of<Srq>(plain);
   if (srq.users > 0) return EBUSY;
+  if (const int error = faults::in_destroy(nic_of(plain->context)); error != 0) return error;
   Context::of(plain->context).events.remove([plain](const AsyncEvent& each) {
     const ibv_event_type type = each.event.event_type;
     return (type == IBV_EVENT_SRQ_ERR || type == IBV_EVENT_SRQ_LIMIT_REACHED) && each.event.element.srq == plain;
   });
   --srq.pd->users;
   --nic_of(plain->context).counts.shared_queues;
+  nic_of(plain->context).counts.pinned -= faults::ring_bytes(srq.depth);
   const std::uint64_t async = srq.async_given;
   lock.unlock();
   pthread_mutex_lock(&plain->mutex);

@@ -32,6 +32,14 @@ Place remote(const KeyTable& keys, std::uint32_t rkey, std::uint64_t address, st
   if (region->kind == Region::Kind::window_type_2 && region->queue_pair != asker.queue_pair)
     return tl::unexpected(Fault::other_queue_pair);
   if ((region->access & access) != access) return tl::unexpected(Fault::access);
+  if (region->lies_in != nullptr && !asker.windows_bound && region->host != nullptr) {
+    Region whole = *region;
+    const auto before = static_cast<std::uint64_t>(region->host - region->lies_in->host);
+    whole.address = region->address - before;
+    whole.host = region->lies_in->host;
+    whole.length = region->lies_in->length;
+    return within(whole, address, bytes);
+  }
   return within(*region, address, bytes);
 }
 

@@ -25,6 +25,7 @@ Place local(const KeyTable& keys, const ibv_sge& sge, DomainId domain, bool writ
 struct Asker {
   DomainId domain = 0;
   std::uint32_t queue_pair = 0;
+  bool windows_bound = true;  ///< false: a window's key is good for all of the region that it lies in
 };
 
 /// What a request of the other end names by its rkey. `access` is one of IBV_ACCESS_REMOTE_READ, _WRITE and _ATOMIC, or

@@ -56,8 +56,14 @@ BindFault bind(const KeyTable& keys, const Bind& asked) noexcept {
   return BindFault::none;
 }
 
-bool invalidate(const KeyTable& keys, std::uint32_t rkey, DomainId domain, std::uint32_t queue_pair) noexcept {
+bool invalidate(const KeyTable& keys, std::uint32_t rkey, DomainId domain, std::uint32_t queue_pair,
+                bool regions) noexcept {
   Region* const region = keys.find(rkey);
+  if (regions && region != nullptr && region->kind == Region::Kind::registered) {
+    if (region->domain != domain || !region->valid || region->windows > 0) return false;
+    region->valid = false;
+    return true;
+  }
   if (region == nullptr || region->kind != Region::Kind::window_type_2) return false;
   if (region->domain != domain || !region->valid || region->queue_pair != queue_pair) return false;
   release(*region);

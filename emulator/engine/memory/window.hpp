@@ -41,7 +41,9 @@ BindFault bind(const KeyTable& keys, const Bind& asked) noexcept;
 
 /// A type 2 window, or a region that came by a fast registration, has no memory any more until it is bound anew.
 /// False where `rkey` is neither, or is bound to another queue pair, or of another domain.
-bool invalidate(const KeyTable& keys, std::uint32_t rkey, DomainId domain, std::uint32_t queue_pair) noexcept;
+/// `regions`: one of ibv_reg_mr is as good.
+bool invalidate(const KeyTable& keys, std::uint32_t rkey, DomainId domain, std::uint32_t queue_pair,
+                bool regions = false) noexcept;
 
 /// As an unbind, whatever the type: before a window goes.
 void release(Region& window) noexcept;

@@ -40,6 +40,7 @@ void Adapter::add(QueuePair& qp) {
   const std::uint32_t index = qp.number & kNumberMask;
   if (index >= by_number_.size()) by_number_.resize(index + 1);
   by_number_[index] = &qp;
+  qp.conduct = &conduct_;
 }
 
 void Adapter::remove(QueuePair& qp) noexcept {
@@ -79,6 +80,7 @@ bool Adapter::detach(QueuePair& qp, const wire::Gid& group) noexcept {
 }
 
 void Adapter::receive(const Train& train) {
+  if (stopped_) return;
   const wire::OpcodeInfo& info = train.info();
   if (train.head.bth.dest_qp == kMulticast) {
     const auto [from, to] = groups_.equal_range(train.head.ip.destination);
@@ -104,7 +106,7 @@ void Adapter::receive(const Train& train) {
   }
   if (qp->state == IBV_QPS_RTR && !qp->responder.established) {
     qp->responder.established = true;
-    notices_.on_queue_pair(*qp, IBV_EVENT_COMM_EST);
+    if (conduct_.error_events) notices_.on_queue_pair(*qp, IBV_EVENT_COMM_EST);
   }
   if (qp->type == IBV_QPT_UD) return datagram(*qp, train);
   requested(*qp, train);
@@ -127,6 +129,7 @@ void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
     qp.requester.place = sends.works.end();
     qp.responder = {};
     qp.draining = false;
+    qp.taken_early.clear();
   }
   qp.state = state;
   switch (state) {
@@ -140,7 +143,8 @@ void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
         qp.requester.rnr_left = qp.attr.rnr_retry;
       }
       qp.draining = false;
-      progress(qp);
+      // What is kept from before goes with the next one.
+      if (before == IBV_QPS_RTR ? !conduct_.keeps_early_sends : conduct_.rts_sends) progress(qp);
       break;
     case IBV_QPS_SQD:
       qp.draining = before == IBV_QPS_RTS;
@@ -148,7 +152,8 @@ void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
       break;
     case IBV_QPS_ERR:
       deadlines_.clear(qp);
-      if (before != IBV_QPS_ERR && qp.shared != nullptr) notices_.on_queue_pair(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+      if (before != IBV_QPS_ERR && qp.shared != nullptr && conduct_.last_wqe_event)
+        notices_.on_queue_pair(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
       flush(qp);
       break;
     default:
@@ -157,19 +162,27 @@ void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
 }
 
 void Adapter::receives_posted(QueuePair& qp) {
-  if (qp.state == IBV_QPS_ERR) flush(qp);
+  if (qp.state == IBV_QPS_ERR && !conduct_.receives_stay_in_error) flush(qp);
+}
+
+std::optional<Time> Adapter::next() const noexcept {
+  const std::optional<Time> queue_pair = deadlines_.next();
+  const std::optional<Time> payload = late_.next();
+  return queue_pair && payload ? std::min(*queue_pair, *payload) : queue_pair ? queue_pair : payload;
 }
 
 std::optional<Time> Adapter::expire(Time now) {
+  late_.show(now);
   while (QueuePair* const qp = deadlines_.take(now)) {
     if (qp->requester.resting) {
       qp->requester.resting = false;
     } else {
+      ++qp->requester.waits;
       lost(*qp, true);
     }
     progress(*qp);
   }
-  return deadlines_.next();
+  return next();
 }
 
 void Adapter::retry_refused() {
@@ -201,9 +214,24 @@ void Adapter::fail(QueuePair& qp) {
 
 /// A send of its own went wrong: where nobody but the sender is hurt, it goes on receiving.
 void Adapter::fail_sending(QueuePair& qp) {
-  if (qp.type == IBV_QPT_RC) return fail(qp);
+  if (qp.type == IBV_QPT_RC || !conduct_.has_sqe) return fail(qp);
   qp.state = IBV_QPS_SQE;
   flush(qp);
+}
+
+/// A send that is wrong by itself; those before it have completed.
+void Adapter::fail_own(QueuePair& qp, std::uint64_t place, ibv_wc_status status) {
+  complete_send(qp, place, conduct_.local_errors_flushed ? IBV_WC_WR_FLUSH_ERR : status);
+  fail_sending(qp);
+}
+
+void Adapter::stop(QueuePair& qp) {
+  stopped_ = true;
+  notices_.on_stopped(qp);
+}
+
+bool Adapter::loses_flush() noexcept {
+  return conduct_.flush_lost_one_in != 0 && ++flushed_ % conduct_.flush_lost_one_in == 0;
 }
 
 void Adapter::flush(QueuePair& qp) {
@@ -225,7 +253,9 @@ void Adapter::flush(QueuePair& qp) {
 }
 
 void Adapter::push(queues::CompletionQueue& cq, queues::Completion& completion, bool solicited) {
-  if (cq.failed) return;
+  if (cq.failed || stopped_) return;
+  if (completion.wc.status == IBV_WC_WR_FLUSH_ERR && loses_flush()) return;
+  conduct_.dress(completion.wc);
   if (cq.stamped) completion.at = static_cast<std::uint64_t>(clock_.now().count());
   switch (cq.add(completion, solicited)) {
     case queues::CompletionQueue::Added::quietly:
@@ -239,6 +269,7 @@ void Adapter::push(queues::CompletionQueue& cq, queues::Completion& completion, 
   if (cq.ignores_overrun) return;
   cq.failed = true;
   notices_.on_completion_queue(cq);
+  if (!conduct_.overflow_fails_queue_pairs) return;
   for (QueuePair* const qp : by_number_) {
     if (qp != nullptr && (qp->send_cq == &cq || qp->receive_cq == &cq) && qp->state != IBV_QPS_RESET) fail(*qp);
   }
@@ -248,6 +279,11 @@ void Adapter::push(queues::CompletionQueue& cq, queues::Completion& completion, 
 /// had not come: some of it may have been written, as with any message that ends too early.
 bool Adapter::bring(memory::Pieces to, std::uint64_t to_offset, const Train& train, std::uint64_t bytes) noexcept {
   if (train.lender == nullptr) {
+    const std::uint64_t late = late_.bytes_of(conduct_, train, bytes);
+    if (late > 0) {
+      late_.keep(to, to_offset, train.payload, bytes, late, clock_.now() + conduct_.payload_late);
+      bytes -= late;
+    }
     memory::copy(to, to_offset, train.payload, 0, bytes);
     return true;
   }
@@ -259,7 +295,7 @@ bool Adapter::bring(memory::Pieces to, std::uint64_t to_offset, const Train& tra
 void Adapter::drained(QueuePair& qp) {
   if (!qp.draining || qp.state != IBV_QPS_SQD || qp.send_queue.completed != qp.send_queue.next) return;
   qp.draining = false;
-  if (qp.attr.en_sqd_async_notify != 0) notices_.on_queue_pair(qp, IBV_EVENT_SQ_DRAINED);
+  if (qp.attr.en_sqd_async_notify != 0 || conduct_.drained_unasked) notices_.on_queue_pair(qp, IBV_EVENT_SQ_DRAINED);
 }
 
 }  // namespace verbena::engine::transport

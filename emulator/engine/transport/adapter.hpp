@@ -12,7 +12,9 @@
 
 #include "engine/memory/copy.hpp"
 #include "engine/memory/key_table.hpp"
+#include "engine/transport/conduct.hpp"
 #include "engine/transport/deadlines.hpp"
+#include "engine/transport/late_payload.hpp"
 #include "engine/transport/queue_pair.hpp"
 #include "engine/transport/surroundings.hpp"
 #include "engine/transport/time.hpp"
@@ -43,6 +45,13 @@ public:
       : keys_(keys), outlet_(outlet), clock_(clock), notices_(notices) {}
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
+
+  /// How it departs from the specification; before the first queue pair.
+  void conduct(const Conduct& conduct) noexcept { conduct_ = conduct; }
+  /// Nothing moves on it any more, and nothing will (Conduct::stops_after).
+  bool stopped() const noexcept { return stopped_; }
+  /// Nothing is written to this memory any more, late as it may be (Conduct::payload_late).
+  void withdraw(const memory::Piece& memory) noexcept { late_.drop(memory); }
 
   /// From here on packets find it by its number, whose low 16 bits no other has.
   void add(QueuePair& qp);
@@ -76,7 +85,7 @@ public:
   /// Does what is due; the next moment when something will be.
   std::optional<Time> expire(Time now);
   /// When something will be due.
-  std::optional<Time> next() const noexcept { return deadlines_.next(); }
+  std::optional<Time> next() const noexcept;
   /// Everybody whom the fabric had no room for.
   void retry_refused();
 
@@ -89,6 +98,8 @@ private:
   bool send_packets(QueuePair& qp, queues::SendWork& work);
   bool send_datagram(QueuePair& qp, queues::SendWork& work);
   void do_local(QueuePair& qp, queues::SendWork& work);
+  void take_fenced_early(QueuePair& qp);
+  bool sink_is_good(QueuePair& qp, const queues::SendWork& work, std::uint64_t place) const noexcept;
   ibv_wc_status gather(QueuePair& qp, queues::SendWork& work, std::uint64_t place);
   void rewind(QueuePair& qp) noexcept;
   void watch(QueuePair& qp);
@@ -139,6 +150,9 @@ private:
   bool fetch(QueuePair& qp, std::uint64_t* wr_id);
   void fail(QueuePair& qp);
   void fail_sending(QueuePair& qp);
+  void fail_own(QueuePair& qp, std::uint64_t place, ibv_wc_status status);
+  void stop(QueuePair& qp);
+  bool loses_flush() noexcept;
   void flush(QueuePair& qp);
   void push(queues::CompletionQueue& cq, queues::Completion& completion, bool solicited);
   void drained(QueuePair& qp);
@@ -155,6 +169,11 @@ private:
   std::vector<QueuePair*> owing_;  ///< an acknowledgement, at the end of the batch
   bool batching_ = false;
   std::vector<QueuePair*> refused_;  ///< by the fabric, which had no room
+  Conduct conduct_;
+  LatePayload late_;
+  std::uint64_t begun_ = 0;  ///< sends
+  std::uint32_t flushed_ = 0;  ///< works and receives
+  bool stopped_ = false;
 };
 
 }  // namespace verbena::engine::transport

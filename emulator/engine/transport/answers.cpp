@@ -15,6 +15,15 @@ namespace {
 
 constexpr std::uint8_t kForEver = 7;  // of rnr_retry: ibv_modify_qp(3)
 
+std::uint64_t reversed(std::uint64_t word) noexcept {
+  std::uint64_t other = 0;
+  for (int byte = 0; byte < 8; ++byte) {
+    other = (other << 8U) | (word & 0xffU);
+    word >>= 8U;
+  }
+  return other;
+}
+
 ibv_wc_status status_of(wire::Syndrome syndrome) noexcept {
   switch (static_cast<wire::NakCode>(syndrome.code())) {
     case wire::NakCode::invalid_request:
@@ -159,6 +168,7 @@ void Adapter::read_answer(QueuePair& qp, const Train& train) {
     if (!bring(qp.scattered, offset, train, train.bytes)) return;
   } else if (atomic) {
     std::uint64_t original = train.head.atomic_ack.original;
+    if (conduct_.atomic_results_reversed) original = reversed(original);
     const memory::Piece piece{reinterpret_cast<std::byte*>(&original), sizeof original};
     memory::copy(qp.scattered, 0, {&piece, 1}, 0, sizeof original);
   }
@@ -177,6 +187,7 @@ void Adapter::heard(QueuePair& qp, wire::Psn psn) {
   requester.retries_left = qp.attr.retry_cnt;
   requester.rnr_left = qp.attr.rnr_retry;
   requester.repeated = false;
+  requester.waits = 0;
   if (!requester.resting) deadlines_.clear(qp);
 }
 
@@ -190,7 +201,7 @@ void Adapter::lost(QueuePair& qp, bool in_silence) {
     complete_send(qp, qp.send_queue.completed, IBV_WC_RETRY_EXC_ERR);
     return fail(qp);
   }
-  if (!qp.retries_for_ever || qp.attr.retry_cnt != kForEver) --requester.retries_left;
+  if (!conduct_.retries_for_ever || qp.attr.retry_cnt != kForEver) --requester.retries_left;
   requester.repeated = true;
   deadlines_.clear(qp);
   rewind(qp);
@@ -221,7 +232,9 @@ void Adapter::complete_send(QueuePair& qp, std::uint64_t place, ibv_wc_status st
       completion.frees_before = place + 1;
     }
     if (!sends.freed_by_poll) sends.works.free_before(place + 1);
-    push(*qp.send_cq, completion, status != IBV_WC_SUCCESS);
+    const bool elsewhere = status == IBV_WC_WR_FLUSH_ERR && conduct_.flushes_to_receive_cq;
+    if (elsewhere) completion.queue = nullptr;
+    push(elsewhere ? *qp.receive_cq : *qp.send_cq, completion, status != IBV_WC_SUCCESS && conduct_.errors_solicited);
     return;
   }
   if (!sends.freed_by_poll) sends.works.free_before(place + 1);

@@ -50,20 +50,26 @@ PostFault judge_send(const QueuePair& qp, const ibv_send_wr& wr, std::uint32_t s
   const std::uint64_t bytes = bytes_of(wr);
   if (bytes > kMostBytes) return PostFault::bytes;
   const bool is_inline = carries && (wr.send_flags & IBV_SEND_INLINE) != 0;
-  if (is_inline && (bytes > sends.inline_bytes() || !can_be_inline(wr.opcode))) return PostFault::inline_bytes;
+  const bool misread = wr.opcode == IBV_WR_RDMA_READ && qp.conduct->takes_inline_reads;
+  if (is_inline && (bytes > sends.inline_bytes() || (!can_be_inline(wr.opcode) && !misread)))
+    return PostFault::inline_bytes;
   const bool atomic = wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
   return atomic && bytes != kAtomicBytes ? PostFault::bytes : PostFault::none;
 }
 
 PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address* to) {
   const bool early = qp.state == IBV_QPS_RESET || qp.state == IBV_QPS_INIT || qp.state == IBV_QPS_RTR;
-  if (early && !qp.keeps_early_sends) return PostFault::state;
+  if (early && !qp.conduct->keeps_early_sends) return PostFault::state;
   if (const PostFault fault = judge_send(qp, wr, 1); fault != PostFault::none) return fault;
   queues::SendQueue& sends = qp.send_queue;
   const bool carries = !local(wr.opcode);
-  const auto sges = carries ? static_cast<std::uint32_t>(wr.num_sge) : 0;
-  const std::uint64_t bytes = bytes_of(wr);
-  const bool is_inline = carries && (wr.send_flags & IBV_SEND_INLINE) != 0;
+  auto sges = carries ? static_cast<std::uint32_t>(wr.num_sge) : 0;
+  std::uint64_t bytes = bytes_of(wr);
+  const bool is_inline = carries && (wr.send_flags & IBV_SEND_INLINE) != 0 && can_be_inline(wr.opcode);
+  if (is_inline && qp.conduct->inline_first_alone && sges > 1) {
+    sges = 1;
+    bytes = wr.sg_list[0].length;
+  }
   const bool atomic = wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 
   const std::uint64_t place = sends.works.end();
@@ -107,15 +113,22 @@ PostFault post_send(QueuePair& qp, const ibv_send_wr& wr, const queues::Address*
     work.rkey = wr.wr.rdma.rkey;
   }
   if (is_inline) {
-    std::byte* into = sends.inline_of(place);
+    std::byte* const first = sends.inline_of(place);
+    std::byte* into = first;
     for (std::uint32_t index = 0; index < sges; ++index) {
       const ibv_sge& sge = wr.sg_list[index];
       if (sge.length == 0) continue;
       std::memcpy(into, reinterpret_cast<const void*>(sge.addr), sge.length);
       into += sge.length;
     }
+    if (bytes > qp.conduct->inline_carried)
+      std::memset(first + qp.conduct->inline_carried, 0, bytes - qp.conduct->inline_carried);
   } else {
     std::copy_n(wr.sg_list, sges, sends.sges_of(place).begin());
+  }
+  if (carries && !is_inline && (wr.send_flags & IBV_SEND_INLINE) != 0) {
+    // What lies in the buffer is no key of anything.
+    for (ibv_sge& sge : sends.sges_of(place).first(sges)) sge.lkey = 0;
   }
   return early ? PostFault::state : PostFault::none;
 }

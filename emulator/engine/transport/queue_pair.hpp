@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/queues/completion_queue.hpp"
 #include "engine/queues/receive_queue.hpp"
 #include "engine/queues/send_queue.hpp"
+#include "engine/transport/conduct.hpp"
 #include "engine/transport/time.hpp"
 #include "engine/transport/train.hpp"
 #include "engine/wire/opcode.hpp"
@@ -32,6 +34,8 @@ struct Requester {
   std::uint8_t rnr_left = 0;
   bool repeated = false;        ///< all was sent again, and nothing new was heard since
   bool resting = false;         ///< the other end was not ready to receive; until the deadline
+  bool rewound = false;         ///< works that were begun before are sent again
+  std::uint32_t waits = 0;      ///< for an acknowledgement, one after the other, in vain
   bool sending = false;         ///< its loop is running further up the stack
   Train outgoing;               ///< what it sends now: made once, since clearing it costs more than filling it
 };
@@ -74,8 +78,6 @@ struct QueuePair {
   ibv_qp_state state = IBV_QPS_RESET;
   memory::DomainId domain = 0;
   bool signal_all = false;
-  bool keeps_early_sends = false;  ///< a send before RTS is refused, and carried out once it is there
-  bool retries_for_ever = false;   ///< a retry count of seven doesn't end, as an RNR retry count of seven never does
 
   queues::SendQueue send_queue;
   queues::ReceiveQueue receive_queue;         ///< of no depth where there is a shared one
@@ -87,6 +89,7 @@ struct QueuePair {
   queues::Address route{};     ///< of a connected one
   std::uint16_t pkey = 0xffff;
   bool draining = false;       ///< in SQD, and has not said yet that it is drained
+  const Conduct* conduct = &kToTheLetter;  ///< of the adapter that it was added to
   void* user = nullptr;        ///< the front's object
 
   Requester requester{};
@@ -96,6 +99,7 @@ struct QueuePair {
   std::vector<memory::Piece> gathered{};   ///< of what is being sent
   std::vector<memory::Piece> sliced{};     ///< the part of it that is
   std::vector<memory::Piece> scattered{};  ///< of what is being received
+  std::map<std::uint64_t, std::vector<std::byte>> taken_early{};  ///< by place: bytes of fenced sends, where that is so
 
   std::uint32_t mtu() const noexcept { return 128U << attr.path_mtu; }
 };

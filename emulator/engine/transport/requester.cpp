@@ -17,6 +17,19 @@ namespace {
 /// Packets between two that ask for an acknowledgement, within a long message.
 constexpr std::uint32_t kAskEvery = 16;
 
+/// How long it waits for an acknowledgement; 0: for ever.
+Time patience(const QueuePair& qp) noexcept {
+  const Conduct& conduct = *qp.conduct;
+  if (conduct.retry_after != Time{}) {
+    constexpr std::uint32_t kMostDoublings = 16;
+    const std::uint32_t doublings = conduct.retry_doubles ? std::min(qp.requester.waits, kMostDoublings) : 0;
+    return conduct.retry_after * (std::int64_t{1} << doublings);
+  }
+  const Time wait = wire::ack_timeout(qp.attr.timeout);
+  if (wait == Time{} || conduct.timer_grain == Time{}) return wait;
+  return (wait / conduct.timer_grain + 1) * conduct.timer_grain;
+}
+
 std::uint32_t packets_for(const queues::SendWork& work, std::uint32_t mtu) noexcept {
   if (local(work.opcode)) return 0;
   const bool one = wants_answer(work.opcode) && work.opcode != IBV_WR_RDMA_READ;
@@ -30,7 +43,8 @@ void Adapter::progress(QueuePair& qp) {
   Requester& requester = qp.requester;
   if (requester.sending) return;  // by the loop below, which goes on when this returns
   requester.sending = true;
-  while (send_next(qp)) {
+  if (!conduct_.fence_orders) take_fenced_early(qp);
+  while (!stopped_ && send_next(qp)) {
   }
   requester.sending = false;
   watch(qp);
@@ -43,6 +57,8 @@ bool Adapter::send_next(QueuePair& qp) {
   queues::SendQueue& sends = qp.send_queue;
   if (requester.resting || requester.place == sends.works.end()) return false;
   queues::SendWork& work = sends.works[requester.place];
+  if (requester.place == sends.next) requester.rewound = false;
+  if (qp.state == IBV_QPS_SQD && requester.rewound && conduct_.sqd_forgets_retries) return false;
   if (requester.place == sends.next && (qp.state == IBV_QPS_SQD || !begin(qp, work))) return false;
   if (work.done) {
     ++requester.place;
@@ -59,10 +75,14 @@ bool Adapter::send_next(QueuePair& qp) {
 /// Numbers its packets; false where it must wait for others.
 bool Adapter::begin(QueuePair& qp, queues::SendWork& work) {
   Requester& requester = qp.requester;
-  if ((work.flags & IBV_SEND_FENCE) != 0 && requester.reads > 0) return false;
+  if ((work.flags & IBV_SEND_FENCE) != 0 && requester.reads > 0 && conduct_.fence_orders) return false;
   if (wants_answer(work.opcode)) {
     if (requester.reads >= qp.attr.max_rd_atomic) return false;
     ++requester.reads;
+  }
+  if (begun_++ >= conduct_.stops_after) {
+    stop(qp);
+    return false;
   }
   work.done = false;
   work.received = 0;
@@ -76,7 +96,7 @@ bool Adapter::begin(QueuePair& qp, queues::SendWork& work) {
 void Adapter::do_local(QueuePair& qp, queues::SendWork& work) {
   bool well = false;
   if (work.opcode == IBV_WR_LOCAL_INV) {
-    well = memory::invalidate(keys_, work.invalidate, qp.domain, qp.number);
+    well = memory::invalidate(keys_, work.invalidate, qp.domain, qp.number, conduct_.invalidates_regions);
   } else {
     const memory::Bind asked{.window = work.window,
                              .rkey = work.rkey,
@@ -92,9 +112,24 @@ void Adapter::do_local(QueuePair& qp, queues::SendWork& work) {
     work.done = true;
     retire(qp);
   } else if (qp.requester.place == qp.send_queue.completed) {
-    complete_send(qp, qp.requester.place, work.opcode == IBV_WR_BIND_MW ? IBV_WC_MW_BIND_ERR : IBV_WC_LOC_QP_OP_ERR);
-    fail_sending(qp);
+    fail_own(qp, qp.requester.place, work.opcode == IBV_WR_BIND_MW ? IBV_WC_MW_BIND_ERR : IBV_WC_LOC_QP_OP_ERR);
   }  // else those before it complete first, and it is tried again
+}
+
+/// What fenced sends will carry, as it is before the READs ahead of them have ended (Conduct::fence_orders).
+void Adapter::take_fenced_early(QueuePair& qp) {
+  queues::SendQueue& sends = qp.send_queue;
+  qp.taken_early.erase(qp.taken_early.begin(), qp.taken_early.lower_bound(sends.completed));
+  for (std::uint64_t place = sends.next; place != sends.works.end(); ++place) {
+    queues::SendWork& work = sends.works[place];
+    const bool fenced = (work.flags & IBV_SEND_FENCE) != 0 && !work.is_inline;
+    if (!fenced || local(work.opcode) || wants_answer(work.opcode) || qp.taken_early.contains(place)) continue;
+    if (gather(qp, work, place) != IBV_WC_SUCCESS) continue;
+    std::vector<std::byte> bytes(work.bytes);
+    const memory::Piece into{bytes.data(), bytes.size()};
+    memory::copy({&into, 1}, 0, qp.gathered, 0, bytes.size());
+    qp.taken_early.emplace(place, std::move(bytes));
+  }
 }
 
 /// Finds its payload, in qp.gathered.
@@ -104,12 +139,27 @@ ibv_wc_status Adapter::gather(QueuePair& qp, queues::SendWork& work, std::uint64
     qp.gathered.push_back({qp.send_queue.inline_of(place), work.bytes});
     return IBV_WC_SUCCESS;
   }
+  if (const auto early = qp.taken_early.find(place); early != qp.taken_early.end()) {
+    qp.gathered.push_back({early->second.data(), early->second.size()});
+    return IBV_WC_SUCCESS;
+  }
+  if (work.sges > conduct_.sges_carried) return IBV_WC_LOC_QP_OP_ERR;
   for (const ibv_sge& sge : qp.send_queue.sges_of(place).first(work.sges)) {
     const memory::Place at = memory::local(keys_, sge, qp.domain, false);
     if (!at) return IBV_WC_LOC_PROT_ERR;
     if (sge.length > 0) qp.gathered.push_back({*at, sge.length});
   }
   return IBV_WC_SUCCESS;
+}
+
+/// Whether a READ may be asked for, by the access of what it will fill.
+bool Adapter::sink_is_good(QueuePair& qp, const queues::SendWork& work, std::uint64_t place) const noexcept {
+  if (!conduct_.sink_needs_remote_write) return true;
+  const auto sges = qp.send_queue.sges_of(place).first(work.sges);
+  return std::all_of(sges.begin(), sges.end(), [this](const ibv_sge& sge) {
+    const memory::Region* const region = keys_.find(sge.lkey);
+    return sge.length == 0 || (region != nullptr && (region->access & IBV_ACCESS_REMOTE_WRITE) != 0);
+  });
 }
 
 bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
@@ -153,10 +203,13 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
   train.head.immediate.data = work.immediate;
   train.head.invalidate.rkey = work.invalidate;
   ibv_wc_status status = IBV_WC_SUCCESS;
-  if (!answer) {
+  if (work.bytes > conduct_.largest_message) {
+    status = IBV_WC_LOC_LEN_ERR;
+  } else if (!answer) {
     status = gather(qp, work, place);
     train.bytes = ends ? work.bytes - offset : std::uint64_t{packets} * mtu;
   } else if (work.opcode == IBV_WR_RDMA_READ) {
+    if (!sink_is_good(qp, work, place)) status = IBV_WC_LOC_PROT_ERR;
     train.head.reth = {work.remote_address + offset, work.rkey, static_cast<std::uint32_t>(work.bytes - offset)};
   } else if (work.opcode == IBV_WR_ATOMIC_WRITE) {
     status = gather(qp, work, place);
@@ -171,8 +224,7 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
   if (status != IBV_WC_SUCCESS) {
     // In order: those before it complete first, and this is looked at again.
     if (place != qp.send_queue.completed) return false;
-    complete_send(qp, place, status);
-    fail_sending(qp);
+    fail_own(qp, place, status);
     return false;
   }
   if (train.bytes == 0) {
@@ -207,9 +259,8 @@ bool Adapter::send_packets(QueuePair& qp, queues::SendWork& work) {
 bool Adapter::send_datagram(QueuePair& qp, queues::SendWork& work) {
   Requester& requester = qp.requester;
   const std::uint64_t place = requester.place;
-  if (gather(qp, work, place) != IBV_WC_SUCCESS) {
-    complete_send(qp, place, IBV_WC_LOC_PROT_ERR);
-    fail_sending(qp);
+  if (const ibv_wc_status status = gather(qp, work, place); status != IBV_WC_SUCCESS) {
+    fail_own(qp, place, status);
     return false;
   }
   if (work.bytes > qp.mtu()) {
@@ -251,6 +302,7 @@ bool Adapter::send_datagram(QueuePair& qp, queues::SendWork& work) {
 void Adapter::rewind(QueuePair& qp) noexcept {
   queues::SendQueue& sends = qp.send_queue;
   Requester& requester = qp.requester;
+  requester.rewound = true;
   requester.place = sends.completed;
   while (requester.place != sends.next && sends.works[requester.place].done) ++requester.place;
   requester.packet = 0;
@@ -267,10 +319,11 @@ void Adapter::watch(QueuePair& qp) {
   const queues::SendQueue& sends = qp.send_queue;
   const bool waits = sends.completed != sends.next && qp.requester.acknowledged != qp.requester.psn &&
                      (qp.state == IBV_QPS_RTS || qp.state == IBV_QPS_SQD);
-  if (!waits || qp.attr.timeout == 0) {
+  const Time wait = waits ? patience(qp) : Time{};
+  if (wait == Time{}) {
     deadlines_.clear(qp);
   } else if (!qp.deadline) {
-    deadlines_.set(qp, clock_.now() + wire::ack_timeout(qp.attr.timeout));
+    deadlines_.set(qp, clock_.now() + wait);
   }
 }
 

@@ -26,6 +26,10 @@ bool fills(const Train& train, std::uint32_t mtu) noexcept {
   return train.bytes == std::uint64_t{train.packets} * mtu;
 }
 
+memory::Asker asker(const QueuePair& qp) noexcept {
+  return {qp.domain, qp.number, qp.conduct->windows_bound};
+}
+
 bool immediate(const Train& train) noexcept {
   return wire::info(train.last_opcode).has(wire::kImmDt);
 }
@@ -106,7 +110,9 @@ void Adapter::take_send(QueuePair& qp, const Train& train) {
   std::uint64_t room = 0;
   for (const ibv_sge& sge : responder.sges) room += sge.length;
   if (responder.offset + train.bytes > room)
-    return refuse(qp, train, NakCode::invalid_request, IBV_WC_LOC_LEN_ERR, IBV_EVENT_QP_REQ_ERR);
+    return conduct_.short_receive_malformed
+               ? refuse(qp, train, NakCode::remote_operational_error, IBV_WC_LOC_QP_OP_ERR, IBV_EVENT_QP_FATAL)
+               : refuse(qp, train, NakCode::invalid_request, IBV_WC_LOC_LEN_ERR, IBV_EVENT_QP_REQ_ERR);
   if (train.bytes > 0) {
     qp.scattered.clear();
     for (const ibv_sge& sge : responder.sges) {
@@ -121,7 +127,7 @@ void Adapter::take_send(QueuePair& qp, const Train& train) {
   if (!train.ends()) return advance(qp, train, train.packets);
 
   if (wire::info(train.last_opcode).has(wire::kIeth) &&
-      !memory::invalidate(keys_, train.head.invalidate.rkey, qp.domain, qp.number)) {
+      !memory::invalidate(keys_, train.head.invalidate.rkey, qp.domain, qp.number, conduct_.invalidates_regions)) {
     return refuse(qp, train, NakCode::remote_operational_error, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
   }
   responder.message.reset();
@@ -150,7 +156,7 @@ void Adapter::take_write(QueuePair& qp, const Train& train) {
   if (responder.length > 0) {
     const std::uint64_t at = responder.address + responder.offset;
     const memory::Place place = memory::remote(keys_, responder.rkey, at, responder.length - responder.offset,
-                                               IBV_ACCESS_REMOTE_WRITE, {qp.domain, qp.number});
+                                               IBV_ACCESS_REMOTE_WRITE, asker(qp));
     if (!place) return refuse(qp, train, NakCode::remote_access_error, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
     to = *place;
   }
@@ -195,7 +201,7 @@ void Adapter::take_read(QueuePair& qp, const Train& train) {
   std::byte* from = nullptr;
   if (reth.length > 0) {
     const memory::Place place =
-        memory::remote(keys_, reth.rkey, reth.address, reth.length, IBV_ACCESS_REMOTE_READ, {qp.domain, qp.number});
+        memory::remote(keys_, reth.rkey, reth.address, reth.length, IBV_ACCESS_REMOTE_READ, asker(qp));
     if (!place) return refuse(qp, train, NakCode::remote_access_error, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
     from = *place;
   }
@@ -214,8 +220,8 @@ void Adapter::take_atomic(QueuePair& qp, const Train& train) {
       asked.address % sizeof(std::uint64_t) != 0) {
     return refuse(qp, train, NakCode::invalid_request, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
   }
-  const memory::Place place = memory::remote(keys_, asked.rkey, asked.address, sizeof(std::uint64_t),
-                                             IBV_ACCESS_REMOTE_ATOMIC, {qp.domain, qp.number});
+  const memory::Place place =
+      memory::remote(keys_, asked.rkey, asked.address, sizeof(std::uint64_t), IBV_ACCESS_REMOTE_ATOMIC, asker(qp));
   // The iova may be aligned where the memory is not; atomics of the host want the latter.
   if (!place || reinterpret_cast<std::uintptr_t>(*place) % sizeof(std::uint64_t) != 0)
     return refuse(qp, train, NakCode::remote_access_error, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
@@ -247,7 +253,7 @@ void Adapter::take_flush(QueuePair& qp, const Train& train) {
   const bool whole = train.head.feth.selectivity == wire::Feth::kRegion;
   const memory::Region* const region = keys_.find(reth.rkey);
   const std::uint64_t address = whole && region != nullptr ? region->address : reth.address;
-  if (!memory::remote(keys_, reth.rkey, address, whole ? 0 : reth.length, access, {qp.domain, qp.number}))
+  if (!memory::remote(keys_, reth.rkey, address, whole ? 0 : reth.length, access, asker(qp)))
     return refuse(qp, train, NakCode::remote_access_error, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
   // Memory of this host is visible to all as soon as it is written; none of it survives a loss of power.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -267,7 +273,7 @@ void Adapter::take_atomic_write(QueuePair& qp, const Train& train) {
     return refuse(qp, train, NakCode::invalid_request, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
   }
   const memory::Place place =
-      memory::remote(keys_, reth.rkey, reth.address, kBytes, IBV_ACCESS_REMOTE_WRITE, {qp.domain, qp.number});
+      memory::remote(keys_, reth.rkey, reth.address, kBytes, IBV_ACCESS_REMOTE_WRITE, asker(qp));
   if (!place || reinterpret_cast<std::uintptr_t>(*place) % kBytes != 0)
     return refuse(qp, train, NakCode::remote_access_error, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
   if (*place != nullptr) {
@@ -317,7 +323,7 @@ void Adapter::again(QueuePair& qp, const Train& train) {
       std::byte* from = nullptr;
       if (reth.length > 0) {
         const memory::Place place =
-            memory::remote(keys_, reth.rkey, reth.address, reth.length, IBV_ACCESS_REMOTE_READ, {qp.domain, qp.number});
+            memory::remote(keys_, reth.rkey, reth.address, reth.length, IBV_ACCESS_REMOTE_READ, asker(qp));
         if (!place)
           return refuse(qp, train, NakCode::remote_access_error, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
         from = *place;
@@ -354,7 +360,8 @@ void Adapter::not_ready(QueuePair& qp, wire::Psn psn) {
 void Adapter::refuse(QueuePair& qp, const Train& train, NakCode code, ibv_wc_status receive_status,
                      ibv_event_type event) {
   Responder& responder = qp.responder;
-  const bool own = receive_status == IBV_WC_LOC_LEN_ERR || receive_status == IBV_WC_LOC_PROT_ERR;
+  const bool own = receive_status == IBV_WC_LOC_LEN_ERR || receive_status == IBV_WC_LOC_PROT_ERR ||
+                   receive_status == IBV_WC_LOC_QP_OP_ERR;
   if (qp.type == IBV_QPT_UC && !own) {
     ++dropped_.refused;
     responder.message.reset();
@@ -363,7 +370,7 @@ void Adapter::refuse(QueuePair& qp, const Train& train, NakCode code, ibv_wc_sta
   const bool tells = qp.type == IBV_QPT_RC;
   if (responder.has_receive) complete_receive(qp, receive_status, nullptr, 0);
   fail(qp);
-  notices_.on_queue_pair(qp, event);
+  if (conduct_.error_events) notices_.on_queue_pair(qp, event);
   // Last, since the answer may find this queue pair again.
   if (tells) send_acknowledge(qp, train.first(), wire::Syndrome::nak(code));
 }
@@ -379,7 +386,7 @@ void Adapter::complete_receive(QueuePair& qp, ibv_wc_status status, const Train*
   wc.qp_num = qp.number;
   wc.src_qp = qp.attr.dest_qp_num;
   wc.pkey_index = qp.attr.pkey_index;
-  bool solicited = status != IBV_WC_SUCCESS;
+  bool solicited = status != IBV_WC_SUCCESS && conduct_.errors_solicited;
   if (train != nullptr) {
     const wire::OpcodeInfo& info = wire::info(train->last_opcode);
     solicited = solicited || train->head.bth.solicited;
@@ -390,7 +397,7 @@ void Adapter::complete_receive(QueuePair& qp, ibv_wc_status status, const Train*
       wc.imm_data = wire::network_order(train->head.immediate.data);
     }
     if (info.has(wire::kIeth)) {
-      wc.wc_flags |= IBV_WC_WITH_INV;
+      wc.wc_flags |= conduct_.invalidate_flag;
       wc.invalidated_rkey = train->head.invalidate.rkey;
     }
     if (info.has(wire::kDeth)) {

@@ -46,6 +46,8 @@ public:
   virtual void on_queue_pair(QueuePair& qp, ibv_event_type event) noexcept = 0;
   virtual void on_completion_queue(queues::CompletionQueue& cq) noexcept = 0;  ///< IBV_EVENT_CQ_ERR
   virtual void on_shared_receive_queue(queues::SharedReceiveQueue& srq, ibv_event_type event) noexcept = 0;
+  /// IBV_EVENT_DEVICE_FATAL: the NIC has stopped, while this queue pair was sending.
+  virtual void on_stopped(QueuePair& /*qp*/) noexcept {}
 };
 
 }  // namespace verbena::engine::transport

@@ -410,19 +410,22 @@ TEST(EarlySends, AreRefusedAndStayWhereTheModelKeepsThem) {
   pair.a.adapter.enter(pair.from.qp, IBV_QPS_RESET);
   EXPECT_EQ(pair.from.send(work(IBV_WR_SEND, 1), {}), transport::PostFault::state);
   EXPECT_TRUE(pair.from.qp.send_queue.idle());
-  pair.from.qp.keeps_early_sends = true;
+  pair.a.adapter.conduct({.keeps_early_sends = true});
   EXPECT_EQ(pair.from.send(work(IBV_WR_SEND, 2), {}), transport::PostFault::state);
   pair.b.adapter.enter(pair.to.qp, IBV_QPS_RESET);
   connect(pair.from, pair.to);
   pair.to.receive(5, {});
-  pair.a.adapter.expire(pair.clock.time += std::chrono::seconds(1));
+  pair.to.receive(6, {});
+  EXPECT_FALSE(pair.from.poll());
+  pair.from.send(work(IBV_WR_SEND, 3), {});
   EXPECT_EQ(pair.from.poll()->wr_id, 2U);
+  EXPECT_EQ(pair.from.poll()->wr_id, 3U);
 }
 
 TEST(Retries, OfSevenEndUnlessTheModelHasThemGoOn) {
   for (const bool for_ever : {false, true}) {
     Pair pair;
-    pair.from.qp.retries_for_ever = for_ever;
+    pair.a.adapter.conduct({.retries_for_ever = for_ever});
     pair.b.adapter.remove(pair.to.qp);
     pair.from.send(work(IBV_WR_SEND, 1), {});
     for (int time = 0; time < 100; ++time) pair.a.adapter.expire(pair.clock.time += std::chrono::seconds(1));
