@@ -64,6 +64,9 @@ std::string wrong_with(const ConformOptions& options, const CaseList& list) {
   for (const std::string& glob : options.run.choice.globs)
     if (conform::select_cases(list, {.globs = {glob}}).empty())
       return fmt::format("no case is called '{}'; --list prints them", glob);
+  if (!options.ground.faults.empty() && options.nics.empty())
+    return "--fault is for emulated NICs (--nic): a device has those that it has";
+  if (std::string wrong = wrong_faults(options.ground.faults); !wrong.empty()) return wrong;
   if (options.run.official && options.report.empty()) return "--official needs --report DIR for its bundle";
   if (options.run.official && (!options.run.choice.globs.empty() || options.run.choice.sample != 0 ||
                                options.run.shared || !options.suite.empty()))
@@ -196,6 +199,11 @@ void add_conform(CLI::App& app, Run& run_later) {
   auto options = std::make_shared<ConformOptions>();
   add_names(*command, "-d,--device", options->devices, "A device by name; repeatable, comma list allowed");
   add_names(*command, "--nic", options->nics, "A model by name, on an emulated NIC");
+  command
+      ->add_option("--fault", options->ground.faults,
+                   "Switch a fault on in each emulated NIC; repeatable. docs/models.md lists them")
+      ->option_text("NAME[:KEY=VALUE...]")
+      ->allow_extra_args(false);
   command->add_option("--other", options->ground.other, "A second device, for the other end of each connection");
   command
       ->add_option("--serve", options->serve,
@@ -245,6 +253,7 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_option("--without-rule", options->ground.without_rule)->group("");
   command->footer(
       "Example: verbena conform -d rxe0 --case 'cq.*' --report out\n"
+      "         verbena conform --nic strict --fault flush_lost:one_in=4 --case 'error.flush.*'\n"
       "Between two hosts: verbena conform --serve 192.0.2.2    on the one, which asks nobody who he is\n"
       "                   verbena conform -d mlx5_0 --peer 192.0.2.2    on the other, which has the run");
   command->callback([options, &run_later] { run_later = [options] { return run(*options); }; });

@@ -17,7 +17,15 @@ std::string device_name(const std::string& model) {
   return name.substr(0, name.find('@'));
 }
 
-verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models) {
+std::string wrong_faults(const std::vector<std::string>& faults) {
+  for (const std::string& word : faults) {
+    if (const auto fault = verbena::parse_fault(word); !fault) return fault.error().text;
+  }
+  return {};
+}
+
+verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models,
+                                                           [[maybe_unused]] const std::vector<std::string>& faults) {
   if (models.empty()) return verbena::real_verbs();
 #ifdef VERBENA_EMULATOR
   verbena::emulator::EmulatedOptions options;
@@ -25,6 +33,11 @@ verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std
     auto model = verbena::load_model(name);
     if (!model) return verbena::Failure(model.error());
     options.models.push_back(*std::move(model));
+  }
+  for (const std::string& word : faults) {
+    auto fault = verbena::parse_fault(word);
+    if (!fault) return verbena::Failure(fault.error());
+    options.faults.push_back(*std::move(fault));
   }
   return verbena::emulator::emulated_verbs(std::move(options));
 #else

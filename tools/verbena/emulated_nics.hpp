@@ -14,7 +14,11 @@ namespace cli {
 std::string device_name(const std::string& model);
 
 /// A host with an emulated NIC of each of these models; this one's own devices where there are none. Errors: an unknown
-/// model, with the nearest; unsupported where this build has no emulated NICs.
-verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models);
+/// model or fault, with the nearest; unsupported where this build has no emulated NICs. `faults` are switched on in
+/// each.
+verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models,
+                                                           const std::vector<std::string>& faults = {});
+/// Why these name no fault; empty where all do.
+std::string wrong_faults(const std::vector<std::string>& faults);
 
 }  // namespace cli
