@@ -178,7 +178,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   const auto contract = ground.device->contract(ground.port);
   if (!contract) return verbena::Failure(contract.error());
   const verbena::DeviceId& id = ground.device->id();
-  auto known = known_of(list.driver(id.driver), id, ground.port, options.substrate);
+  auto known = known_of(list, id, ground.port, options.substrate);
   if (!known) return verbena::Failure(known.error());
 
   Closing closing;

@@ -174,6 +174,16 @@ verbena::Result<Known> known_of(const DriverTable* table, const verbena::DeviceI
   return known;
 }
 
+verbena::Result<Known> known_of(const CaseList& list, const verbena::DeviceId& device, std::uint8_t port,
+                                Substrate substrate) {
+  auto known = known_of(list.driver(device.driver), device, port, substrate);
+  if (!known || substrate != Substrate::emulated) return known;
+  auto emulated = known_of(list.driver("emulated"), device, port, substrate);
+  if (!emulated) return emulated;
+  known->expectations.insert(known->expectations.end(), emulated->expectations.begin(), emulated->expectations.end());
+  return known;
+}
+
 Column judge(const ListedCase& listed, Side side, const Ended& ended, const Contract& contract, const Known& known) {
   Column column;
   column.runs = 1;

@@ -32,6 +32,9 @@ struct Known {
 /// first source is a kernel's explains what shows, and isn't missed. Error: bad_table for a match that cannot be read.
 verbena::Result<Known> known_of(const DriverTable* table, const verbena::DeviceId& device, std::uint8_t port,
                                 Substrate substrate);
+/// The same of the table of the device's driver, and on an emulated NIC of that of emulated NICs too.
+verbena::Result<Known> known_of(const CaseList& list, const verbena::DeviceId& device, std::uint8_t port,
+                                Substrate substrate);
 
 /// Judges one run. A pure function: staleness, which needs all cases, is judge_staleness()'s.
 Column judge(const ListedCase& listed, Side side, const Ended& ended, const verbena::Contract& contract,

@@ -69,7 +69,7 @@ std::vector<std::string> verify_run(const Run& run, const CaseList& list, const 
     return {fmt::format("it is of list {} with {} cases, and this build has list {} with {}", run.suite_version,
                         run.suite_cases, list.version, list.cases.size())};
   }
-  const auto known = known_of(list.driver(run.device.driver), contract.device(), contract.port(), run.substrate);
+  const auto known = known_of(list, contract.device(), contract.port(), run.substrate);
   if (!known) return {verbena::to_string(known.error())};
   std::map<std::string_view, const ListedCase*> by_id;
   Closing closing;

@@ -27,6 +27,8 @@ VERSION_KEYS = ("kernel", "firmware", "module_version", "rdma_core")
 NUMBER_KEYS = ("pci_vendor", "part_id", "pci_revision", "subsystem_vendor", "subsystem_device", "hw_ver", "uverbs_abi",
                "page_size")
 BOUND = re.compile(r"(<=|>=|==|=|<|>) ?([0-9]+(?:\.[0-9]+)*)$")
+# What emulated NICs do whatever their driver; no driver, and no rule is for it.
+EMULATED = "emulated"
 DIGITS = 4
 LARGEST = 1 << 64
 
@@ -161,8 +163,8 @@ def match_breaches(match, known):
 
 
 def native_breaches(driver, sections, known):
-    if not sections:
-        yield driver, "promises nothing that must be native"
+    if bool(sections) == (driver == EMULATED):
+        yield driver, "promises what a model's driver does" if sections else "promises nothing that must be native"
     for section in sections:
         match = section.get("match", {})
         for wrong in match_breaches(match, known):
@@ -189,6 +191,9 @@ def entry_breaches(driver, entry, known):
         yield f"begins with another word than its driver, {driver}"
     if not [source for source in as_list(entry.get("source") or []) if source.strip()]:
         yield "has no source"
+    for source in as_list(entry.get("source") or []):
+        if source.startswith("emulator/") and (driver not in (EMULATED, "liar") or not os.path.exists(source)):
+            yield f"has the source '{source}', which is not there or not its own"
     if re.search(r"[.!?] ", entry["says"]):
         yield "says more than one sentence"
     if entry["kind"] == "absent" and "seen" in entry:
@@ -229,7 +234,7 @@ def breaches(tables, known):
     for driver, table in tables.items():
         if table["driver"] != driver:
             yield driver, driver, f"is named otherwise than its file, '{table['driver']}'"
-        if driver not in known.rules:
+        if driver not in known.rules and driver != EMULATED:
             yield driver, driver, "has no quirk table"
         for name, wrong in native_breaches(driver, table["must_be_native"], known):
             yield driver, name, wrong
