@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,6 +41,14 @@ inline LoopShape small_rc() {
   shape.type = verbena::QpType::rc;
   shape.bytes = 8192;
   return shape;
+}
+
+/// The inline bytes that a queue pair takes: what its creation granted, or the more that it has by itself.
+inline std::uint32_t inline_held(Case& c, End& end) {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  if (c.way().query(end.qp.raw(), attr, IBV_QP_CAP, init) != 0) return end.cap.max_inline_data;
+  return std::max(end.cap.max_inline_data, init.cap.max_inline_data);
 }
 
 /// Does rdma_cm drive the transitions?

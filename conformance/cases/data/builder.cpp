@@ -82,7 +82,7 @@ void refused_batch(Case& c, Loop& loop, ibv_qp_ex* builder, bool inline_data) {
   build_send(builder, loop.a(), 1, 0);
   builder->wr_id = 2;
   ibv_wr_send(builder);
-  const std::size_t over = std::size_t{loop.a().cap.max_inline_data} + 1;
+  const std::size_t over = std::size_t{inline_held(c, loop.a())} + 1;
   const std::vector<ibv_sge> sges(loop.a().cap.max_send_sge + 1, loop.a().sge(0, 1));
   if (inline_data) {
     ibv_wr_set_inline_data(builder, loop.a().data(), over);

@@ -8,6 +8,7 @@
 #include "cases/bodies.hpp"
 #include "cases/steps.hpp"
 #include "rig/work.hpp"
+#include "verbena/fit.hpp"
 
 // Data that is copied when it is posted.
 namespace conform {
@@ -24,6 +25,18 @@ LoopShape inline_shape(Case& c, QpType type = QpType::rc, std::uint32_t bytes = 
   shape.type = type;
   shape.cap.max_send_sge = c.within(Field::max_send_sge, 3);
   shape.cap.max_inline_data = c.within(Field::max_inline_data, bytes);
+  // With so many SGEs and of this type there may be room for less.
+  verbena::QpRequest request;
+  request.type = type;
+  request.max_send_wr = {.want = shape.cap.max_send_wr};
+  request.max_recv_wr = {.want = shape.cap.max_recv_wr};
+  request.max_send_sge = {.want = shape.cap.max_send_sge};
+  request.max_recv_sge = {.want = shape.cap.max_recv_sge};
+  request.max_inline_data = {.want = shape.cap.max_inline_data};
+  if (const auto fitted = verbena::fit(request, c.contract()); fitted) {
+    const std::uint64_t room = fitted->grant.max_inline_data().granted;
+    shape.cap.max_inline_data = static_cast<std::uint32_t>(std::min<std::uint64_t>(shape.cap.max_inline_data, room));
+  }
   return shape;
 }
 
@@ -155,7 +168,7 @@ void lkey_not_checked(Case& c) {
 /// A send that works before and after shows that it was the length that was refused.
 void too_long_refused(Case& c) {
   Loop loop(c, inline_shape(c, QpType::rc, 64));
-  const std::uint32_t most = loop.a().cap.max_inline_data;
+  const std::uint32_t most = inline_held(c, loop.a());
   set_apart(loop);
   exchange(c, loop, {.wr_id = 8, .sges = {loop.a().sge(0, most)}, .flags = kInline}, "an inline send at the limit");
   c.need(c.accepted(loop.receive(loop.b(), 7, 8192, 4096), "ibv_post_recv"));
