@@ -253,6 +253,7 @@ int EmulatedVerbs::destroy_qp(ibv_qp* plain) {
   if (qp.groups > 0) return EBUSY;
   Nic& nic = nic_of(plain->context);
   if (const int error = faults::in_destroy(nic); error != 0) return error;
+  if (manager_) manager_->queue_pair_goes(nic, qp.qp.number);
   nic.adapter().remove(qp.qp);
   qp.send_cq->queue.purge(qp.qp.number);
   qp.recv_cq->queue.purge(qp.qp.number);

@@ -29,7 +29,7 @@ struct Refused {
 TEST(FaultWord, IsRefusedWhereNothingIsCalledSo) {
   for (const Refused& one :
        {Refused{"flush_lots", "did you mean 'flush_lost'?"}, Refused{"flush_lost:one_of=2", "did you mean 'one_in'?"},
-        Refused{"flush_lost:one_in=0", "from 1 to"}, Refused{"flush_lost:one_in", "from 1 to"},
+        Refused{"flush_lost:one_in=0", "from 1 to"}, Refused{"flush_lost:one_in", "is no parameter"},
         Refused{"reset_spoils:one_in=2", "it has none"},
         Refused{"timeout_ignored:then=dubled", "did you mean 'doubled'?"}, Refused{"", "unknown"}}) {
     const auto fault = parse_fault(one.word);
