@@ -12,7 +12,6 @@
 
 namespace verbena::emulator {
 
-using engine::fabric::Impairments;
 using engine::transport::Time;
 
 Time MonotonicClock::now() noexcept {

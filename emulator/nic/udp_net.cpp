@@ -227,33 +227,35 @@ void UdpNet::doze() {
   take();
 }
 
+/// What the thread does each time; how long it may sleep, and on what.
+Time UdpNet::turn(std::vector<pollfd>& watched) {
+  const std::scoped_lock lock(mutex_);
+  const bool polls = std::exchange(polled_, false);
+  if (dozes_ == polls) polls_ = 0;
+  dozes_ = !polls;
+  const bool came = take();
+  expire();
+  const Time now = clock_.now();
+  Time sleep = polls ? kLook : came ? Time{} : kLongestSleep;
+  if (const auto due = next()) sleep = std::clamp(*due - now, Time{}, sleep);
+  wakes_at_ = now + sleep;
+  watched = {{bell_.number(), POLLIN, 0}};
+  if (!polls) {
+    for (const Port* const port : ports_) watched.push_back({port->descriptor(), POLLIN, 0});
+  }
+  return sleep;
+}
+
 void UdpNet::serve(const std::stop_token& stop) {
   std::vector<pollfd> watched;
   while (!stop.stop_requested()) {
-    Time sleep{};
-    {
-      const std::scoped_lock lock(mutex_);
-      const bool polls = std::exchange(polled_, false);
-      if (dozes_ == polls) polls_ = 0;
-      dozes_ = !polls;
-      const bool came = take();
-      expire();
-      const Time now = clock_.now();
-      sleep = polls ? kLook : came ? Time{} : kLongestSleep;
-      if (const auto due = next()) sleep = std::clamp(*due - now, Time{}, sleep);
-      wakes_at_ = now + sleep;
-      watched = {{bell_.number(), POLLIN, 0}};
-      if (!polls) {
-        for (const Port* const port : ports_) watched.push_back({port->descriptor(), POLLIN, 0});
-      }
-    }
+    const Time sleep = turn(watched);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(sleep);
     const timespec wait{seconds.count(), (sleep - seconds).count()};
     if (::ppoll(watched.data(), watched.size(), &wait, nullptr) <= 0) continue;
-    if ((watched.front().revents & POLLIN) != 0) {
-      std::uint64_t rung = 0;
-      static_cast<void>(!::read(bell_.number(), &rung, sizeof rung));
-    }
+    if ((watched.front().revents & POLLIN) == 0) continue;
+    std::uint64_t rung = 0;
+    static_cast<void>(!::read(bell_.number(), &rung, sizeof rung));
   }
 }
 

@@ -17,6 +17,8 @@
 #include "nic/host_mutex.hpp"
 #include "nic/net.hpp"
 
+struct pollfd;
+
 namespace verbena::emulator {
 
 /// NICs on UDP port 4791 (engine/fabric/udp.hpp). A thread of its own takes what comes, and serves timers, while the
@@ -49,6 +51,7 @@ private:
   UdpNet(std::vector<std::vector<engine::wire::Gid>> addresses, std::uint32_t largest_mtu, HostMutex& mutex,
          engine::transport::Clock& clock);
   void serve(const std::stop_token& stop);
+  engine::transport::Time turn(std::vector<pollfd>& watched);
   bool take();
   void expire();
   std::optional<engine::transport::Time> next() const noexcept;
