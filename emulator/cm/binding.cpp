@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "cm/addresses.hpp"
-#include "cm/manager.hpp"
+#include "cm/ids.hpp"
 #include "engine/wire/bytes.hpp"
 
 namespace verbena::emulator::cm {

@@ -5,7 +5,7 @@
 
 #include "cm/addresses.hpp"
 #include "cm/cma_header.hpp"
-#include "cm/manager.hpp"
+#include "cm/ids.hpp"
 
 namespace verbena::emulator::cm {
 

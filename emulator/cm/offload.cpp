@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cm/manager.hpp"
+#include "cm/ids.hpp"
 
 namespace verbena::emulator::cm {
 

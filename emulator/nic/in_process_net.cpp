@@ -57,8 +57,9 @@ std::optional<Time> InProcessNet::do_what_is_due() {
 }
 
 void InProcessNet::progress() {
-  if (direct_ && served_.empty() && std::none_of(adapters_.begin(), adapters_.end(),
-                              [](const engine::transport::Adapter* adapter) { return adapter->next().has_value(); })) {
+  if (direct_ && served_.empty() &&
+      std::none_of(adapters_.begin(), adapters_.end(),
+                   [](const engine::transport::Adapter* adapter) { return adapter->next().has_value(); })) {
     return;
   }
   const auto next = do_what_is_due();

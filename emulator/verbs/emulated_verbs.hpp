@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cm/manager.hpp"
+#include "cm/ids.hpp"
 #include "nic/host.hpp"
 #include "nic/nic.hpp"
 #include "verbena/verbs.hpp"

@@ -7,8 +7,8 @@
 
 namespace verbena::engine::transport {
 
-/// Somebody besides the transports of NICs who takes what has come to them, and has deadlines. Whoever brings trains to a
-/// NIC and serves its timers does it for these too, with the NIC locked.
+/// Somebody besides the transports of NICs who takes what has come to them, and has deadlines. Whoever brings trains to
+/// a NIC and serves its timers does it for these too, with the NIC locked.
 class Served {
 public:
   virtual ~Served() = default;

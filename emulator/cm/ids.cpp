@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-#include "cm/manager.hpp"
+#include "cm/ids.hpp"
 
 #include <algorithm>
 #include <cerrno>
