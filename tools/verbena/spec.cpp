@@ -130,7 +130,8 @@ Result<verbena::QpRequest> read_qp_spec(std::string_view spec, verbena::Policy u
       if (!ops) {
         return Failure(bad_argument("ops", fmt::format("'{}' names an unknown opcode; known: send, send_imm, send_inv, "
                                                        "write, write_imm, read, cmp_swap, fetch_add, atomic, "
-                                                       "atomic_write, flush, local_inv, bind_mw, all; joined by +",
+                                                       "atomic_write, flush, local_inv, bind_mw, tso, all; joined by "
+                                                       "+",
                                                        part.value)));
       }
       request.ops = *ops;

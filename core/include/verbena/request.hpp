@@ -50,7 +50,7 @@ struct SendOps {
 /// `send+write+read`; `all` when nothing is named.
 std::string to_string(SendOps ops);
 /// Reads the form that to_string writes (names: send, send_imm, send_inv, write, write_imm, read, cmp_swap,
-/// fetch_add, atomic, atomic_write, flush, local_inv, bind_mw, all); empty for an unknown name.
+/// fetch_add, atomic, atomic_write, flush, local_inv, bind_mw, tso, all); empty for an unknown name.
 std::optional<SendOps> parse_send_ops(std::string_view text);
 
 /// Which of a ring's competitors gives way first.

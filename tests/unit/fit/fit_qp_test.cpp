@@ -274,6 +274,40 @@ TEST(Fit, AnOpcodeThatTheDeviceLacksIsRefusedOnlyWhenNamed) {
   EXPECT_EQ(refused.error().field, "fetch_add");
 }
 
+// rxe refuses LOCAL_INV on UC and TSO on every type, mlx5 and hns TSO.
+TEST(Fit, AnOpcodeThatTheTypeMayLackIsRefusedByName) {
+  struct Refusal {
+    QpType type;
+    const char* ops;
+    const char* field;  // null: granted
+    ErrorKind kind;
+  };
+  for (const Refusal& each : {
+           Refusal{QpType::uc, "send+local_inv", "local_inv", ErrorKind::unsupported},
+           Refusal{QpType::uc, "read", "rdma_read", ErrorKind::invalid_request},
+           Refusal{QpType::uc, "fetch_add", "fetch_add", ErrorKind::invalid_request},
+           Refusal{QpType::ud, "write", "rdma_write", ErrorKind::invalid_request},
+           Refusal{QpType::ud, "send_inv", "send_with_inv", ErrorKind::invalid_request},
+           Refusal{QpType::rc, "send+tso", "tso", ErrorKind::invalid_request},
+           Refusal{QpType::uc, "tso", "tso", ErrorKind::invalid_request},
+           Refusal{QpType::ud, "tso", "tso", ErrorKind::unsupported},
+           Refusal{QpType::rc, "send+local_inv", nullptr, {}},
+           Refusal{QpType::uc, "send+send_inv+write+bind_mw", nullptr, {}},
+           Refusal{QpType::uc, "all", nullptr, {}},
+       }) {
+    SCOPED_TRACE(each.ops);
+    QpRequest request = rc(16, 16, 1, 1, 0);
+    request.type = each.type;
+    request.ops = *parse_send_ops(each.ops);
+    const auto fitted = fit(request, contracts::connectx5());
+    ASSERT_EQ(fitted.has_value(), each.field == nullptr) << name(each.type);
+    if (each.field == nullptr) continue;
+    EXPECT_EQ(fitted.error().field, each.field);
+    EXPECT_EQ(fitted.error().kind, each.kind);
+    EXPECT_FALSE(fitted.error().text.empty());
+  }
+}
+
 TEST(Fit, ReceivesFromAnSrqCountNothingOnTheQueuePairAndThatIsTold) {
   QpRequest request = rc(16, 100000, 1, 99, 0);
   request.srq = true;
