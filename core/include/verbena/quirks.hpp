@@ -122,14 +122,16 @@ std::vector<LayerSource> default_layers(std::string_view verbena_quirks, bool pr
 [[nodiscard]] Result<std::shared_ptr<const QuirkSet>> load_quirks(const QuirkOptions& options,
                                                                   const BackendRegistry& registry);
 
-/// A layer of the host, or a file in it, of which nothing is in force.
+/// A layer of the host, or a file in it, of which nothing is in force, or after a reload only its last good rules, as
+/// `why` then says.
 struct LayerLeftOut {
   LayerKind layer = LayerKind::builtin;
   std::string path;
   std::string why;  ///< what is wrong with it, with file, line and column where there is a place
   friend bool operator==(const LayerLeftOut&, const LayerLeftOut&) = default;
 };
-/// What contracts of this set go without: rules of a site that nobody sees missing, safety rules among them.
+/// What contracts of this set go without: rules of a site that nobody sees missing, safety rules among them. A layer
+/// that a reload could not read anew is named too, with what is wrong with it now.
 std::vector<LayerLeftOut> layers_left_out(const QuirkSet& quirks);
 
 /// Everything lint knows to complain about in these layers: schema, provenance, shadowed and overlapping rules, empty

@@ -7,6 +7,7 @@
 
 #include "device/library_state.hpp"
 #include "device/opening.hpp"
+#include "quirks/quirk_set.hpp"
 
 namespace verbena {
 namespace {
@@ -15,7 +16,13 @@ using LibraryState = Library::State;
 
 void report_layers(const LibraryState& library, const QuirkSet& rules) {
   for (const LayerReport& layer : rules.layers()) {
-    if (layer.loaded || layer.findings.empty()) continue;
+    if (layer.loaded) {
+      for (const Finding& finding : layer.findings)
+        if (finding.text.ends_with(quirks::kLastGoodStays))
+          library.log(LogLevel::warn, "", fmt::format("quirk layer {}: {}", layer.path, to_string(finding)));
+      continue;
+    }
+    if (layer.findings.empty()) continue;
     const auto error = std::find_if(layer.findings.begin(), layer.findings.end(),
                                     [](const Finding& finding) { return finding.level == FindingLevel::error; });
     const Finding& first = error != layer.findings.end() ? *error : layer.findings.front();

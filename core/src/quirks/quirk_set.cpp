@@ -230,9 +230,12 @@ std::vector<quirks::Rule> keep_last_good(const quirks::LoadedQuirks& last, std::
   for (auto& [i, faults] : kept) {
     LayerReport& report = layers[i].report;
     for (Finding& fault : faults) {
-      if (report.loaded && fault.level == FindingLevel::error) fault.level = FindingLevel::warning;
-      fault.text += report.loaded ? " (the layer's last good rules stay in force)"
-                                  : " (nor can the layer's last good rules stay: nothing of it is in force)";
+      if (!report.loaded) {
+        fault.text += " (nor can the layer's last good rules stay: nothing of it is in force)";
+      } else if (fault.level == FindingLevel::error) {
+        fault.level = FindingLevel::warning;
+        fault.text += quirks::kLastGoodStays;
+      }
     }
     const auto known = [&](const Finding& finding) {
       return std::any_of(faults.begin(), faults.end(), [&](const Finding& fault) {

@@ -12,6 +12,9 @@
 
 namespace verbena::quirks {
 
+/// How a finding ends that keeps a layer out at a reload, where the layer's rules of before stay.
+inline constexpr std::string_view kLastGoodStays = " (the layer's last good rules stay in force)";
+
 /// Neither turned off nor in need of a table operation that this version lacks.
 bool in_force(const Rule& rule) noexcept;
 

@@ -178,10 +178,32 @@ TEST_F(LibraryOverFake, AReloadThatBreaksALayerKeepsItsLastGoodRulesAndSaysSo) {
   ASSERT_TRUE(library->reload());
   EXPECT_EQ(granted(*device), 64U);
   EXPECT_EQ(library->quirks()->hash(), before);
-  EXPECT_EQ(logged(LogLevel::warn, "site.yaml"), 1U);
+  EXPECT_EQ(logged(LogLevel::warn, "site.yaml:2:1: warning: not YAML"), 1U);
+  EXPECT_EQ(logged(LogLevel::warn, "last good rules stay in force"), 1U);
+  const auto left_out = layers_left_out(*library->quirks());
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].layer, LayerKind::etc);
+  EXPECT_THAT(left_out[0].why, AllOf(HasSubstr("site.yaml:2:1"), HasSubstr("last good rules stay in force")));
   write(cq_at_most(16));
   ASSERT_TRUE(library->reload());
+  EXPECT_TRUE(layers_left_out(*library->quirks()).empty());
+  EXPECT_EQ(logged(LogLevel::warn, "last good rules stay in force"), 1U) << "and says nothing more";
   EXPECT_EQ(granted(*device), 16U) << "and is taken again once it is whole";
+}
+
+TEST_F(LibraryOverFake, AReloadWithoutATableThatWasNamedKeepsItsLastGoodRulesAndSaysSo) {
+  write(cq_at_most(64));
+  LibraryOptions named = options();
+  named.layers.back().kind = LayerKind::env;
+  auto library = Library::create(std::move(named));
+  ASSERT_TRUE(library);
+  const std::uint64_t before = library->quirks()->hash();
+  std::filesystem::remove(site);
+  ASSERT_TRUE(library->reload());
+  EXPECT_EQ(library->quirks()->hash(), before);
+  EXPECT_EQ(logged(LogLevel::warn, "there is no such file or directory (the layer's last good rules stay in force)"),
+            1U);
+  EXPECT_EQ(layers_left_out(*library->quirks()).size(), 1U);
 }
 
 TEST_F(LibraryOverFake, ATableWithAnotherSuffixIsToldAndAnEditorsFileIsNot) {
