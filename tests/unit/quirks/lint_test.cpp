@@ -102,6 +102,44 @@ TEST(Lint, FindsAReplacedRuleThatThereIsNot) {
               Contains(says(FindingLevel::error, "replaces 'bb', which is no rule")));
 }
 
+TEST(Lint, NamesWhatIsLostWithAReplacedRule) {
+  struct Replacing {
+    const char *target, *rule, *lost;  // lost: empty where nothing is
+  };
+  for (const Replacing& each : {
+           Replacing{"on: qp, limit: {max_inline_data: {max: 64}, max_send_sge: {max: 3}}",
+                     "on: qp, limit: {max_inline_data: {max: 80}}", "lost with it: max_send_sge max"},
+           Replacing{"on: qp, limit: {max_send_wr: {min: 2, max: 64}}", "on: qp, limit: {max_send_wr: {max: 80}}",
+                     "lost with it: max_send_wr min"},
+           Replacing{"on: qp, set: {ack_timeout: ignored}, feature: {flush: absent}",
+                     "on: qp, limit: {max_send_wr: {max: 80}}", "lost with it: feature flush, flag ack_timeout"},
+           Replacing{"on: qp, joint: {irdma_quanta: {ring: 2048}}", "on: qp, limit: {max_send_wr: {max: 80}}",
+                     "lost with it: joint irdma_quanta"},
+           Replacing{"on: cq, limit: {cqe: {max: 64}}", "on: qp, limit: {max_send_wr: {max: 80}}",
+                     "lost with it: cqe max (that rule is on cq, this one on qp)"},
+           Replacing{"on: qp, limit: {max_send_wr: {max: 64}}",
+                     "on: qp, limit: {max_send_wr: {max: 80}, max_send_sge: {max: 3}}", ""},
+       }) {
+    const auto findings = lint_rules({rule("a", each.target), rule("b", std::string(each.rule) + ", replaces: a")});
+    if (*each.lost != '\0')
+      EXPECT_THAT(findings, Contains(says(FindingLevel::warning, each.lost))) << each.target;
+    else
+      EXPECT_THAT(findings, Not(Contains(says(FindingLevel::warning, "lost with it")))) << each.target;
+  }
+}
+
+TEST(Lint, FindsACircleOfThreeAndTellsOfItOnce) {
+  const auto circle = Contains(says(FindingLevel::error, "in a circle: c replaces a replaces b replaces c"));
+  const auto findings = lint_rules({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}, replaces: b"),
+                                    rule("b", "on: qp, limit: {max_inline_data: {max: 70}}, replaces: c"),
+                                    rule("c", "on: qp, limit: {max_inline_data: {max: 80}}, replaces: a")});
+  EXPECT_THAT(findings, circle.Times(1));
+  EXPECT_THAT(lint_rules({rule("a", "on: qp, limit: {max_inline_data: {max: 64}}"),
+                          rule("b", "on: qp, limit: {max_inline_data: {max: 70}}, replaces: c"),
+                          rule("c", "on: qp, limit: {max_inline_data: {max: 80}}, replaces: a")}),
+              Not(Contains(says(FindingLevel::error, "in a circle"))));
+}
+
 TEST(Lint, FindsADomainThatNothingIsLeftOf) {
   EXPECT_THAT(lint_rules({rule("a", "on: qp, limit: {max_send_wr: {min: 64}}"),
                           rule("b", "on: qp, limit: {max_send_wr: {max: 32}}")}),
