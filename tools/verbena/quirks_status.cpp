@@ -17,6 +17,12 @@ std::string state(const verbena::LayerReport& layer) {
   return layer.loaded ? "loaded" : "left out";
 }
 
+/// Something that a site must look at: a fault that keeps the layer out, or a place that was named and holds no table.
+bool wants_a_look(const verbena::LayerReport& layer) {
+  if (layer.loaded) return layer.kind == verbena::LayerKind::env && !holds_a_table(layer.path);
+  return layer.present || !layer.findings.empty();
+}
+
 int status(bool json) {
   const verbena::Result<verbena::LoadedSettings> settings = verbena::load_settings();
   if (!settings) return fail(settings.error());
@@ -37,8 +43,10 @@ int status(bool json) {
   out["layers"] = Json::array();
   Table table({"layer", "path", "state", "version", "rules", "skipped", "disabled"});
   int code = kOk;
+  bool faulty = false;
   for (const verbena::LayerReport& layer : (*quirks)->layers()) {
-    if (!layer.loaded && (layer.present || !layer.findings.empty())) code = kFinding;
+    if (wants_a_look(layer)) code = kFinding;
+    faulty = faulty || (!layer.loaded && (layer.present || !layer.findings.empty()));
     table.row({std::string(name(layer.kind)), layer.path.empty() ? "(in the library)" : layer.path, state(layer),
                layer.version, fmt::format("{}", layer.rules), fmt::format("{}", layer.skipped),
                fmt::format("{}", layer.disabled)});
@@ -72,7 +80,7 @@ int status(bool json) {
     say("{}: one fault keeps the whole layer out, so that this is not in force either:\n", layer.path);
     for (const std::string& lost : layer.left_out) say("  {}\n", lost);
   }
-  if (code != kOk && settings->values.strict_quirks) {
+  if (faulty && settings->values.strict_quirks) {
     say("with VERBENA_QUIRKS_STRICT no device opens until that is mended\n");
   }
   return code;

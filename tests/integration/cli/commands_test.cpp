@@ -206,6 +206,7 @@ TEST(QuirksStatus, ABrokenLayerIsShownAndNothingElseIsLost) {
 TEST(QuirksStatus, ANamedFolderWithoutATableIsToldAsSuch) {
   const std::vector<std::string> empty{"VERBENA_QUIRKS=" VERBENA_SOURCE_DIR "/tools"};
   const cli_test::Ran status = run({"quirks", "status"}, empty);
+  EXPECT_EQ(status.code, 1) << "as `quirks lint` says";
   EXPECT_NE(status.out.find("no table in it"), std::string::npos) << status.out;
   EXPECT_NE(status.out.find("holds no table: names that end in .yaml are read"), std::string::npos) << status.out;
   const auto document = nlohmann::ordered_json::parse(run({"quirks", "status", "-j"}, empty).out);
