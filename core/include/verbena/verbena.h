@@ -25,7 +25,8 @@
  * verbena_contract_from_... without a library, and nowhere else.
  * Structs. The caller writes sizeof the struct into `size` (VERBENA_INIT does) and zeroes the rest. A smaller,
  * older struct is read with zeroes behind it; a larger one is refused if what this library does not know is not zero.
- * Structs that are filled in are filled up to `size`. */
+ * Structs that are filled in are filled up to `size`; what a larger one has beyond what this library knows stays as it
+ * is. */
 
 #include <infiniband/verbs.h>
 #include <stddef.h>
@@ -183,7 +184,7 @@ struct verbena_adjustment {
   uint64_t asked;
   uint64_t granted;
   const char* kind; /**< `reduced`, `raised`, `substituted`, `beyond_declared` */
-  const char* set_by; /**< `declared`, `probed`, `rule`, `formula`, `site`, `request` */
+  const char* set_by; /**< `declared`, `probed`, `rule`, `formula`, `site`, `request`, `build` */
   const char* rule; /**< id, empty when no rule is behind it */
   const char* reason;
   const char* source; /**< where the fact is established */
