@@ -304,8 +304,11 @@ Result<Model> load_model(std::string_view name_or_path) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   Error failure;
   failure.kind = ErrorKind::no_device;
-  failure.text = fmt::format("there is no model '{}'{}; known are {}; a file is given by its path", base,
-                             quirks::did_you_mean(base, known), quirks::join(known));
+  if (base.empty())
+    failure.text = fmt::format("no model is named; known are {}", quirks::join(known));
+  else
+    failure.text = fmt::format("there is no model '{}'{}; known are {}; a file is given by its path", base,
+                               quirks::did_you_mean(base, known), quirks::join(known));
   return Failure(std::move(failure));
 }
 

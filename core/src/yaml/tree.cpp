@@ -195,7 +195,7 @@ std::string describe(const Node& node) {
     case Node::Kind::scalar:
       return fmt::format("'{}'", shortened(node.scalar));
     case Node::Kind::map:
-      return "a map";
+      return node.entries.empty() ? "an empty map" : "a map";
     case Node::Kind::sequence:
       return "a list";
   }
