@@ -23,7 +23,6 @@ namespace verbena::emulator {
 namespace {
 
 using engine::transport::Time;
-using engine::wire::Gid;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kBudget = 64;         // messages of the kernel's at a time
@@ -34,15 +33,15 @@ constexpr Time kLongestSleep = milliseconds(100);
 
 /// What the interfaces of this namespace have: those that are up, loopback left out. IPv6 of a link before IPv4, as the
 /// kernel's GID tables have it (linux core/roce_gid_mgmt.c).
-std::vector<std::vector<Gid>> interface_addresses() {
+std::vector<std::vector<engine::wire::Gid>> interface_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
-  std::vector<std::pair<std::string, std::vector<Gid>>> found;
+  std::vector<std::pair<std::string, std::vector<engine::wire::Gid>>> found;
   for (const int family : {AF_INET6, AF_INET}) {
     for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
       if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
       if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
-      Gid gid{};
+      engine::wire::Gid gid{};
       if (family == AF_INET6) {
         std::memcpy(gid.data(), &reinterpret_cast<const sockaddr_in6*>(each->ifa_addr)->sin6_addr, gid.size());
       } else {
@@ -56,13 +55,13 @@ std::vector<std::vector<Gid>> interface_addresses() {
     }
   }
   ::freeifaddrs(list);
-  std::vector<std::vector<Gid>> addresses;
+  std::vector<std::vector<engine::wire::Gid>> addresses;
   for (auto& [name, gids] : found) addresses.push_back(std::move(gids));
   return addresses;
 }
 
 /// Payload bytes that the link of this address has room for.
-std::uint32_t room_of(const Gid& gid) {
+std::uint32_t room_of(const engine::wire::Gid& gid) {
   constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 16 + 4 + 4;  // IPv6, UDP, BTH, RETH, ImmDt, ICRC
   const auto interface = engine::fabric::interface_of(gid);
   std::uint32_t mtu = engine::wire::kLargestMtu;
@@ -73,8 +72,8 @@ std::uint32_t room_of(const Gid& gid) {
 
 }  // namespace
 
-std::optional<Gid> address_from(const std::string& text) {
-  Gid gid{};
+std::optional<engine::wire::Gid> address_from(const std::string& text) {
+  engine::wire::Gid gid{};
   if (::inet_pton(AF_INET6, text.c_str(), gid.data()) == 1) return gid;
   if (::inet_pton(AF_INET, text.c_str(), gid.data() + 12) != 1) return std::nullopt;
   gid[10] = gid[11] = std::byte{0xff};
@@ -91,8 +90,8 @@ public:
 
   void connect(engine::transport::Adapter& adapter) noexcept override { port_.connect(adapter); }
   // What can't be listened to was found out before there was a NIC; of groups the transport's own table says whose.
-  void listen(const Gid& gid) override { static_cast<void>(port_.listen(gid)); }
-  void forget(const Gid& gid) noexcept override { port_.forget(gid); }
+  void listen(const engine::wire::Gid& gid) override { static_cast<void>(port_.listen(gid)); }
+  void forget(const engine::wire::Gid& gid) noexcept override { port_.forget(gid); }
   bool send(const engine::transport::Train& train) noexcept override { return port_.send(train); }
   std::uint32_t most_packets(const engine::transport::QueuePair& qp) const noexcept override {
     return port_.most_packets(qp);
@@ -106,7 +105,7 @@ private:
   engine::fabric::Udp::Port port_;
 };
 
-UdpNet::UdpNet(std::vector<std::vector<Gid>> addresses, std::uint32_t largest_mtu, HostMutex& mutex,
+UdpNet::UdpNet(std::vector<std::vector<engine::wire::Gid>> addresses, std::uint32_t largest_mtu, HostMutex& mutex,
                engine::transport::Clock& clock)
     : mutex_(mutex),
       clock_(clock),
@@ -115,22 +114,23 @@ UdpNet::UdpNet(std::vector<std::vector<Gid>> addresses, std::uint32_t largest_mt
       fabric_(settings_),
       bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-tl::expected<std::unique_ptr<Net>, std::string> UdpNet::open(std::vector<std::vector<Gid>> addresses, std::size_t ports,
-                                                             HostMutex& mutex, engine::transport::Clock& clock) {
+tl::expected<std::unique_ptr<Net>, std::string> UdpNet::open(std::vector<std::vector<engine::wire::Gid>> addresses,
+                                                             std::size_t ports, HostMutex& mutex,
+                                                             engine::transport::Clock& clock) {
   const bool given = !addresses.empty();
   if (!given) addresses = interface_addresses();
   std::uint32_t largest = engine::wire::kLargestMtu;
   std::string why;
-  std::vector<std::vector<Gid>> taken;
-  for (const std::vector<Gid>& each : addresses) {
+  std::vector<std::vector<engine::wire::Gid>> taken;
+  for (const std::vector<engine::wire::Gid>& each : addresses) {
     if (taken.size() == ports) break;
     std::uint32_t room = largest;
-    for (const Gid& gid : each) room = std::min(room, room_of(gid));
+    for (const engine::wire::Gid& gid : each) room = std::min(room, room_of(gid));
     // Tried before there is a NIC, which couldn't say what is wrong.
     const engine::fabric::Udp trial({.largest_mtu = room});
     engine::fabric::Udp::Port port(trial);
-    std::vector<Gid> listened;
-    for (const Gid& gid : each) {
+    std::vector<engine::wire::Gid> listened;
+    for (const engine::wire::Gid& gid : each) {
       if (const auto listens = port.listen(gid); listens) {
         listened.push_back(gid);
       } else if (why.empty()) {
@@ -166,12 +166,12 @@ std::unique_ptr<engine::fabric::Port> UdpNet::port() {
   return std::make_unique<Port>(*this);
 }
 
-std::vector<Gid> UdpNet::addresses(std::uint32_t nic, std::uint8_t port) {
+std::vector<engine::wire::Gid> UdpNet::addresses(std::uint32_t nic, std::uint8_t port) {
   const std::pair asked(nic, port);
   auto found = std::find(given_.begin(), given_.end(), asked);
   if (found == given_.end()) found = given_.insert(found, asked);
   const auto place = static_cast<std::size_t>(found - given_.begin());
-  return place < addresses_.size() ? addresses_[place] : std::vector<Gid>{};
+  return place < addresses_.size() ? addresses_[place] : std::vector<engine::wire::Gid>{};
 }
 
 bool UdpNet::take() {
