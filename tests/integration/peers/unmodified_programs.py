@@ -70,8 +70,11 @@ PYVERBS = ["test_addr", "test_atomic", "test_cq", "test_cq_events", "test_cqex",
 PYVERBS_FAILS = {
     # The model has one errno of too many SGEs, that of sends, which libmlx5 hasn't for receives.
     "connectx5": {"test_rq_with_larger_sgl_bad_flow"},
-    # More entries than are declared are taken.
-    "e810-roce": {"test_create_cq_bad_flow", "test_create_cq_ex_bad_flow"},
+    # More entries than are declared are taken; windows of type 2 are refused with EINVAL, where the suite looks for
+    # EOPNOTSUPP.
+    "e810-roce": {"test_create_cq_bad_flow", "test_create_cq_ex_bad_flow", "test_mw_type2",
+                  "test_mw_type2_invalidate_dealloc", "test_mw_type2_invalidate_local",
+                  "test_mw_type2_invalidate_remote"},
     # The library builds atomics for cards that have none.
     "hip09": {"test_qp_ex_rc_atomic_cmp_swp", "test_qp_ex_rc_atomic_fetch_add"},
     "rxe-6.12": set(),

@@ -143,11 +143,16 @@ struct End {
 class Nets : public ::testing::TestWithParam<Way> {
 protected:
   std::string fabric = "unit-" + std::to_string(getpid());
+  /// Of loopback, and no other process's that runs these tests.
+  static std::string address(int end) {
+    const int own = getpid();
+    return "127." + std::to_string(1 + own / 256 % 254) + "." + std::to_string(own % 256) + "." + std::to_string(end);
+  }
 };
 
 TEST_P(Nets, JoinTwoHosts) {
-  End one(GetParam(), fabric, "127.0.0.2");
-  End other(GetParam(), fabric, "127.0.0.3");
+  End one(GetParam(), fabric, address(2));
+  End other(GetParam(), fabric, address(3));
   EXPECT_NE(
       one.qp->qp_num == other.qp->qp_num && one.entry.gid.global.interface_id == other.entry.gid.global.interface_id,
       true);
@@ -168,8 +173,8 @@ TEST_P(Nets, JoinTwoHosts) {
 }
 
 TEST_P(Nets, AreNotInAChild) {
-  End one(GetParam(), fabric, "127.0.0.2");
-  End other(GetParam(), fabric, "127.0.0.3");
+  End one(GetParam(), fabric, address(2));
+  End other(GetParam(), fabric, address(3));
   one.connect(other);
   other.connect(one);
   const pid_t child = fork();
