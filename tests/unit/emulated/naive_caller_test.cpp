@@ -106,6 +106,7 @@ TEST(NaiveCaller, BelievesInWindowsThatNobodyMakesAndVerbenaDoesNot) {
     ASSERT_NE(bench.declared.device_cap_flags & IBV_DEVICE_MEM_WINDOW, 0U) << model;
     const auto pd = bench.verbs->alloc_pd(bench.context);
     EXPECT_FALSE(bench.verbs->alloc_mw(pd.handle, IBV_MW_TYPE_1)) << model;
+    EXPECT_EQ(bench.verbs->dealloc_pd(pd.handle), 0);
     EXPECT_EQ((*bench.device->contract(1))->feature(Feature::memory_window_1).support, Support::absent) << model;
   }
 }
@@ -131,10 +132,14 @@ TEST(FaultsFromOutside, StandInPlaceOfTheModelsOwnAndOtherModelsKeepTheirs) {
   attr.send_cq = attr.recv_cq = cq.handle;
   attr.qp_type = IBV_QPT_RC;
   attr.cap = cap;
-  EXPECT_TRUE(bench.verbs->create_qp(pd.handle, attr));
+  const auto first = bench.verbs->create_qp(pd.handle, attr);
+  ASSERT_TRUE(first);
   const auto second = bench.verbs->create_qp(pd.handle, attr);
   EXPECT_FALSE(second);
   EXPECT_EQ(second.error, ENOMEM);
+  EXPECT_EQ(bench.verbs->destroy_qp(first.handle), 0);
+  EXPECT_EQ(bench.verbs->destroy_cq(cq.handle), 0);
+  EXPECT_EQ(bench.verbs->dealloc_pd(pd.handle), 0);
 }
 
 }  // namespace

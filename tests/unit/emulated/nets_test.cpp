@@ -178,6 +178,9 @@ TEST_P(Nets, JoinTwoHosts) {
 }
 
 TEST_P(Nets, AreNotInAChild) {
+#ifdef VERBENA_TEST_EMULATED
+  GTEST_SKIP() << "qemu-user wipes no page at a fork";
+#endif
   End one(GetParam(), fabric, address(2));
   End other(GetParam(), fabric, address(3));
   one.connect(other);
