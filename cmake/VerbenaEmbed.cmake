@@ -21,6 +21,8 @@ function(verbena_embed_source variable)
     DEPENDS ${files} "${names}" "${VERBENA_EMBED_SCRIPT}"
     COMMENT "Embedding ${arg_FUNCTION}"
     VERBATIM)
+  # Each of these has arrays of the same names.
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(${variable} "${output}" PARENT_SCOPE)
 endfunction()
 

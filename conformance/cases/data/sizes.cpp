@@ -19,7 +19,7 @@ using verbena::Field;
 using verbena::QpType;
 
 constexpr std::size_t kLarge = (std::size_t{2} << 20) + 5;
-constexpr std::size_t kBehind = 128;
+constexpr std::size_t kRoomBehind = 128;
 
 struct SizedOpcode {
   std::string_view word;
@@ -52,7 +52,7 @@ void one_message(Case& c, Loop& loop, const SizedOpcode& op, std::size_t length,
   End& source = op.reads ? b : a;
   End& sink = op.reads ? a : b;
   source.memory->fill(static_cast<std::uint32_t>(length) + flags);
-  std::memset(sink.data(), kOld, std::min(sink.memory->size(), head + length + kBehind));
+  std::memset(sink.data(), kOld, std::min(sink.memory->size(), head + length + kRoomBehind));
   SendWork work;
   work.opcode = op.opcode;
   work.flags = flags;
@@ -94,7 +94,7 @@ void one_message(Case& c, Loop& loop, const SizedOpcode& op, std::size_t length,
     c.need(c.completed(next(c, b.recv_cq.raw()), IBV_WC_SUCCESS, "the receive of a send behind " + what));
   }
   same_bytes(c, sink.data() + (op.remote ? 0 : head), source.data(), length, what);
-  untouched(c, sink.data() + (op.remote ? 0 : head) + length, kBehind, kOld, "behind " + what);
+  untouched(c, sink.data() + (op.remote ? 0 : head) + length, kRoomBehind, kOld, "behind " + what);
 }
 
 std::vector<std::size_t> in_one(std::size_t length) {
@@ -183,13 +183,13 @@ void read_around_mtu(Case& c) {
   around_mtu(c, "read");
 }
 void send_large(Case& c) {
-  sizes(c, "send", {kLarge}, kLarge + kBehind);
+  sizes(c, "send", {kLarge}, kLarge + kRoomBehind);
 }
 void write_large(Case& c) {
-  sizes(c, "write", {kLarge}, kLarge + kBehind);
+  sizes(c, "write", {kLarge}, kLarge + kRoomBehind);
 }
 void read_large(Case& c) {
-  sizes(c, "read", {kLarge}, kLarge + kBehind);
+  sizes(c, "read", {kLarge}, kLarge + kRoomBehind);
 }
 
 void zero_rdma_needs_no_key(Case& c) {

@@ -127,14 +127,14 @@ private:
   sockaddr_storage own_{};
 };
 
-LoopShape datagrams() {
+LoopShape small_datagrams() {
   LoopShape shape;
   shape.type = verbena::QpType::ud;
   return shape;
 }
 
 void join_attaches(Case& c) {
-  Loop loop(c, datagrams(), false);  // for the devices and their addresses
+  Loop loop(c, small_datagrams(), false);  // for the devices and their addresses
   Member member(c, loop.b());
   Member sender(c, loop.a());
   const sockaddr_storage group = member.group(1);
@@ -145,7 +145,7 @@ void join_attaches(Case& c) {
 }
 
 void context_returned(Case& c) {
-  Loop loop(c, datagrams(), false);
+  Loop loop(c, small_datagrams(), false);
   Member member(c, loop.b());
   int mine = 0;
   const Joined joined = member.join(member.group(2), kFull, &mine);
@@ -154,7 +154,7 @@ void context_returned(Case& c) {
 
 /// A second member shows that the later datagram was on its way.
 void leave_stops(Case& c) {
-  Loop loop(c, datagrams(), false);
+  Loop loop(c, small_datagrams(), false);
   Member leaves(c, loop.b());
   Member stays(c, loop.b());
   Member sender(c, loop.a());
@@ -175,7 +175,7 @@ void leave_stops(Case& c) {
 }
 
 void send_only(Case& c) {
-  Loop loop(c, datagrams(), false);
+  Loop loop(c, small_datagrams(), false);
   Member speaks(c, loop.a());
   Member hears(c, loop.b());
   Member other(c, loop.b());

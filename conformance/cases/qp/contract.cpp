@@ -20,12 +20,6 @@ using verbena::Field;
 using verbena::QpType;
 using verbena::Support;
 
-QpType first_type(Case& c) {
-  const auto types = c.qp_types();
-  c.need(c.holds(!types.empty(), Seen::refused, "the contract has no queue pair type"));
-  return types.front();
-}
-
 /// Depths that a case asks for; a deeper ring costs seconds each time that it is made.
 constexpr std::uint32_t kDeepEnough = 1U << 13;
 

@@ -123,12 +123,6 @@ std::uint32_t limit(Case& c, QpType type, CapField field) {
   return of(cap, field);
 }
 
-/// Not every device has RC.
-QpType first_type(Case& c) {
-  c.needs_queue_pairs();
-  return c.qp_types().front();
-}
-
 void send_sge_above_declared(Case& c) {
   beyond(c, CapField::send_sge, limit(c, first_type(c), CapField::send_sge) + 1);
 }

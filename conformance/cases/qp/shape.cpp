@@ -13,6 +13,11 @@ namespace conform {
 
 using verbena::QpType;
 
+QpType first_type(Case& c) {
+  c.needs_queue_pairs();
+  return c.qp_types().front();
+}
+
 CapField cap_field(std::string_view name) {
   constexpr std::pair<std::string_view, CapField> kNames[] = {{"max_send_wr", CapField::send_wr},
                                                               {"max_recv_wr", CapField::recv_wr},

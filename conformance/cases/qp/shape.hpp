@@ -19,6 +19,9 @@ CapField cap_field(std::string_view name);
 std::uint32_t& of(ibv_qp_cap& cap, CapField field);
 std::string text(verbena::QpType type, const ibv_qp_cap& cap);
 
+/// RC where the device has it.
+verbena::QpType first_type(Case& c);
+
 /// One of each, and no inline data: what every device makes.
 inline constexpr ibv_qp_cap kLeast{1, 1, 1, 1, 0};
 

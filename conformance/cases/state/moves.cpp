@@ -322,18 +322,18 @@ void address(Case& c, Loop& loop) {
 
 bool carries(Case& c, Loop& loop, End& from, End& to, std::uint64_t wr_id, std::string_view what) {
   const std::size_t head = loop.shape().type == QpType::ud ? kGrhBytes : 0;
-  constexpr std::size_t kBytes = 100;
+  constexpr std::size_t kCarried = 100;
   from.memory->fill(static_cast<std::uint32_t>(wr_id));
   to.memory->clear();
-  if (!c.accepted(loop.receive(to, wr_id, 0, head + kBytes), fmt::format("{}: ibv_post_recv", what))) return false;
-  if (!c.accepted(loop.send(from, wr_id, 0, kBytes), fmt::format("{}: ibv_post_send", what))) return false;
+  if (!c.accepted(loop.receive(to, wr_id, 0, head + kCarried), fmt::format("{}: ibv_post_recv", what))) return false;
+  if (!c.accepted(loop.send(from, wr_id, 0, kCarried), fmt::format("{}: ibv_post_send", what))) return false;
   const std::optional<ibv_wc> sent = next(c, from.send_cq.raw());
   if (!c.completed(sent, IBV_WC_SUCCESS, fmt::format("{}: the send", what))) return false;
   const std::optional<ibv_wc> received = next(c, to.recv_cq.raw());
   if (!c.completed(received, IBV_WC_SUCCESS, fmt::format("{}: the receive", what))) return false;
   return c.equal(sent->wr_id, wr_id, fmt::format("{}: wr_id of the send", what)) &&
          c.equal(received->wr_id, wr_id, fmt::format("{}: wr_id of the receive", what)) &&
-         c.holds(std::memcmp(from.data(), to.data() + head, kBytes) == 0, Seen::data,
+         c.holds(std::memcmp(from.data(), to.data() + head, kCarried) == 0, Seen::data,
                  fmt::format("{}: other bytes arrived", what));
 }
 
