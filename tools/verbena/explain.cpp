@@ -128,7 +128,7 @@ void add_explain(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("explain", "Show what a request would be granted, and why");
   auto options = add_target_options(*command);
   auto words = std::make_shared<ExplainWords>();
-  const auto list = [&](const char* option, std::vector<std::string>& where, const char* help) {
+  const auto list = [&](const char* option, std::vector<std::string>& where, const std::string& help) {
     command->add_option(option, where, help)->allow_extra_args(false);
   };
   list("--cq", words->cqs, "A completion queue of N entries, or FLOOR..WISH; repeatable");
@@ -136,7 +136,8 @@ void add_explain(CLI::App& app, Run& run) {
        "A queue pair: "
        "rc|uc|ud,send_wr=N,recv_wr=N,send_sge=N,recv_sge=N,inline=N,ops=A+B,srq,sig_all,in_place,policy=require|prefer|"
        "allow,substitutes=require|prefer|allow (an rc queue pair in place of a uc one); N or FLOOR..WISH; absent: "
-       "depth 1, SGE 1 (with srq, 0 receives), inline 0, all opcodes; repeatable");
+       "depth 1, SGE 1 (with srq, 0 receives), inline 0, all opcodes; repeatable. Opcodes: " +
+           std::string{kOpWords});
   list("--srq", words->srqs, "A shared receive queue: wr=N,sge=N,limit=N; repeatable");
   list("--mr", words->mrs,
        "A region: BYTES (4096, 64K, 1GiB: powers of 1024)[,local_write,remote_write,remote_read,remote_atomic,...]; "

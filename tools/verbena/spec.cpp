@@ -128,11 +128,8 @@ Result<verbena::QpRequest> read_qp_spec(std::string_view spec, verbena::Policy u
     } else if (part.key == "ops") {
       const auto ops = verbena::parse_send_ops(part.value);
       if (!ops) {
-        return Failure(bad_argument("ops", fmt::format("'{}' names an unknown opcode; known: send, send_imm, send_inv, "
-                                                       "write, write_imm, read, cmp_swap, fetch_add, atomic, "
-                                                       "atomic_write, flush, local_inv, bind_mw, tso, all; joined by "
-                                                       "+",
-                                                       part.value)));
+        return Failure(bad_argument(
+            "ops", fmt::format("'{}' names an unknown opcode; known: {}; joined by +", part.value, kOpWords)));
       }
       request.ops = *ops;
       continue;

@@ -8,6 +8,11 @@
 
 namespace cli {
 
+/// What `ops=` may name, as verbena::parse_send_ops() reads it.
+inline constexpr std::string_view kOpWords =
+    "send, send_imm, send_inv, write, write_imm, read, cmp_swap, fetch_add, atomic, atomic_write, flush, local_inv, "
+    "bind_mw, tso, all";
+
 /// `rc,send_wr=512..4096,recv_wr=4096,send_sge=16,recv_sge=16,inline=256,ops=send+write+read`; absent keys are depth 1,
 /// SGE 1, inline 0, all opcodes; with `srq` absent receive keys are 0. `srq`, `sig_all` and `in_place` are words of
 /// their own. `usual` is the policy where the SPEC names none.

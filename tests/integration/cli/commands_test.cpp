@@ -134,6 +134,7 @@ const Case kCommands[] = {
     {"ModelBegun", "caps --nic connectx6", 2, {"did you mean 'connectx6"}},
     {"ModelsOtherPort", "caps --nic hip09 -i 9", 2, {"has no port 9; -i takes 1"}},
     {"HelpOfPolicyAndSuffixes", "explain --help", 0, {"policy=require|prefer|allow", "64K"}},
+    {"HelpOfOpcodes", "explain --help", 0, {"send_inv", "atomic_write", "local_inv"}},
     {"SiteFileIsNamed", "config", 0, {"site file /etc/verbena/site.yaml"}},
     {"LintOfTheShippedTablesAsASite", "quirks lint " VERBENA_SOURCE_DIR "/quirks", 0, {"--as builtin"}},
 
