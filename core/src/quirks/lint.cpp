@@ -133,7 +133,8 @@ std::vector<KnownPort> known_ports(const QuirkSet& set, const std::vector<Model>
   std::vector<KnownPort> known;
   for (const Model& model : models)
     for (const PortId& port : model.device.ports)
-      known.push_back({&model, port.number, set.contract(model.device, model.caps, port.number, true)});
+      known.push_back({&model, quirks::Subject(model.device, model.caps, port.number),
+                       set.contract(model.device, model.caps, port.number, true)});
   return known;
 }
 
@@ -165,7 +166,7 @@ void check_loosening(const Rule& rule, const std::vector<KnownPort>& known, std:
   if (rule.loosens || !of_a_site(rule.layer)) return;
   std::string first;
   for (const KnownPort& each : known) {
-    if (!quirks::matches(rule, {each.model->device, each.model->caps, each.port}, nullptr)) continue;
+    if (!quirks::matches(rule, each.subject, nullptr)) continue;
     const std::string says = looser(rule, each);
     if (says.empty()) return;
     if (first.empty()) first = fmt::format("{} (on {})", says, each.model->name);

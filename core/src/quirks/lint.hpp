@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "quirks/match.hpp"
 #include "quirks/rule.hpp"
 #include "verbena/contract.hpp"
 #include "verbena/model.hpp"
@@ -16,7 +17,7 @@ namespace verbena::quirks {
 /// A known device, and what holds for it under all rules.
 struct KnownPort {
   const Model* model;
-  std::uint8_t port;
+  Subject subject;
   Contract contract;
 };
 

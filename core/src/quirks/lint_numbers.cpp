@@ -63,7 +63,7 @@ bool check_amount(const Rule& rule, const FieldOp& op, const std::vector<KnownPo
   bool told = false;
   for (const KnownPort& each : known) {
     const Caps& caps = each.model->caps;
-    if (!matches(rule, {each.model->device, caps, each.port}, nullptr)) continue;
+    if (!matches(rule, each.subject, nullptr)) continue;
     matched = true;
     const auto value = value_of(op.amount, caps);
     if (!value) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Two rules that one device matches: what of them cannot both hold, and what of one the other says already.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,7 @@ bool known_to_meet(const Rule& left, const Rule& right, const std::vector<KnownP
   const Rule other = identity_of(right);
   if (one.match.empty() || other.match.empty()) return true;
   return std::any_of(known.begin(), known.end(), [&](const KnownPort& each) {
-    const Subject subject{each.model->device, each.model->caps, each.port};
-    return matches(one, subject, nullptr) && matches(other, subject, nullptr);
+    return matches(one, each.subject, nullptr) && matches(other, each.subject, nullptr);
   });
 }
 
@@ -114,8 +114,12 @@ void check_pair(const Rule& left, const Rule& right, const std::vector<KnownPort
           about(right, FindingLevel::error, fmt::format("and {} replace each other in a circle", left.summary.id)));
     return;
   }
-  if (!could_both_match(left, right) || !known_to_meet(left, right, known)) return;
-  const auto complain = [&](const std::string& what) { against.says_otherwise(what, left); };
+  if (!could_both_match(left, right)) return;
+  std::optional<bool> meet;  // asked of the few that differ
+  const auto complain = [&](const std::string& what) {
+    if (!meet) meet = known_to_meet(left, right, known);
+    if (*meet) against.says_otherwise(what, left);
+  };
   for (const auto& [flag, choice] : right.sets)
     for (const auto& [other_flag, other] : left.sets)
       if (flag == other_flag && choice != other) complain(fmt::format("sets {} to {}", name(flag), name(choice)));

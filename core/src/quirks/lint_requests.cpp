@@ -73,9 +73,8 @@ constexpr std::array kProbes{
 class Held {
 public:
   Held(const std::vector<Rule>& rules, const KnownPort& known) : known_(known) {
-    const Subject subject(known.model->device, known.model->caps, known.port);
     for (const Rule& rule : rules)
-      if (in_force(rule) && matches(rule, subject, nullptr)) held_.push_back(&rule);
+      if (in_force(rule) && matches(rule, known.subject, nullptr)) held_.push_back(&rule);
   }
 
   /// The rule without which it would be granted; the later layer's where each of several is enough, for that came to
@@ -91,7 +90,8 @@ public:
 
   /// Whether the device grants it once no rule is there.
   bool granted_by_the_device(const Probe& probe) const {
-    return !probe.refused(LoadedQuirks({}, {}).contract(known_.model->device, known_.model->caps, known_.port, true));
+    return !probe.refused(
+        LoadedQuirks({}, {}).contract(known_.model->device, known_.model->caps, known_.subject.port, true));
   }
 
   const Rule* find(const std::string& id) const {
@@ -112,7 +112,8 @@ private:
     std::vector<Rule> others;
     for (const Rule* rule : held_)
       if (rule != left_out) others.push_back(*rule);
-    return LoadedQuirks({}, std::move(others)).contract(known_.model->device, known_.model->caps, known_.port, true);
+    return LoadedQuirks({}, std::move(others))
+        .contract(known_.model->device, known_.model->caps, known_.subject.port, true);
   }
 
   const KnownPort& known_;
