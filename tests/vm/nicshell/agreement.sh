@@ -28,6 +28,9 @@ while read -r -u 3 nic _; do
 done 3<"$here/nics"
 
 echo "$table"
+# Each guest noted its own device; what is noted last stands for all.
+awk -F'|' '/^table:/ {split($3, a, " "); split($5, d, " "); tuples += a[2]; wrong += d[2]; devices++}
+           END {printf "note: %d devices, %d tuples, %d disagreed\n", devices, tuples, wrong}' <<< "$table"
 if [[ -n $failed ]]; then
   echo "FAILED: $failed"
   exit 1
