@@ -34,3 +34,4 @@ if [[ -n $blocked ]]; then
   echo "skipped: $blocked"
   exit 77
 fi
+echo "note: $# shells, none red"
