@@ -42,7 +42,7 @@ std::optional<Route> route(const Nic& nic, std::uint8_t port, const Gid& source,
                            std::uint8_t traffic_class) {
   Route route;
   const Transport transport = nic.profile().transport(port);
-  route.mtu = engine::wire::mtu_code(static_cast<std::uint32_t>(nic.profile().figure(port, PortCap::active_mtu)));
+  route.mtu = engine::wire::mtu_code(nic.active_mtu(port));
   route.rate = kRate;
   route.local = source;
   route.remote = destination;

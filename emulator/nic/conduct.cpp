@@ -32,11 +32,16 @@ void set_vendor_error(Conduct& conduct, Choice form) {
   }
 }
 
-void set_timers(Conduct& conduct, Choice ack_timeout) {
+void set_timers(Conduct& conduct, Choice ack_timeout, Choice min_rnr_timer) {
   // linux drivers/infiniband/sw/rxe/rxe_qp.c rxe_qp_from_attr, a kernel of 250 jiffies a second; hw/qedr/verbs.c
   // qedr_modify_qp.
   if (ack_timeout == Choice::jiffies) conduct.timer_grain = 4ms;
   if (ack_timeout == Choice::milliseconds) conduct.timer_grain = 1ms;
+  // No source says how long firmware waits by itself: this is the emulator's own.
+  if (ack_timeout == Choice::ignored) conduct.retry_after = 67ms;
+  // 40.96 ms: likewise.
+  constexpr std::uint32_t kOwn = 24;
+  if (min_rnr_timer == Choice::ignored) conduct.rnr_timer = kOwn;
 }
 
 ibv_wc_status status_of(std::string_view word) {
@@ -57,7 +62,7 @@ void behave(Conduct& conduct, const Profile& profile) {
   // The specification lets SEND with invalidate end a window or a key of the kernel's own; where a device has the one
   // operation and not the other, regions are all that there is to end.
   conduct.invalidates_regions = !profile.has(Feature::memory_window_2);
-  set_timers(conduct, profile.does(Behaviour::ack_timeout));
+  set_timers(conduct, profile.does(Behaviour::ack_timeout), profile.does(Behaviour::min_rnr_timer));
   set_vendor_error(conduct, profile.does(Behaviour::vendor_err));
 }
 
@@ -93,7 +98,10 @@ void switch_faults(Conduct& conduct, const Profile& profile) {
   conduct.inline_first_alone = on(Fault::inline_multi_sge_sends_first_only);
   conduct.atomic_results_reversed = on(Fault::atomic_result_swapped);
   conduct.payload_late = std::chrono::microseconds(number(Fault::payload_after_completion, "microseconds", 0));
-  conduct.retry_after = std::chrono::milliseconds(number(Fault::timeout_ignored, "milliseconds", 0));
+  if (on(Fault::timeout_ignored)) {
+    conduct.retry_after = std::chrono::milliseconds(number(Fault::timeout_ignored, "milliseconds", 0));
+    conduct.zero_waits = false;
+  }
   conduct.retry_doubles = profile.word(Fault::timeout_ignored, "then") == "doubled";
   conduct.flush_lost_one_in = narrow(Fault::flush_lost, "one_in", 0);
   conduct.flushes_to_receive_cq = on(Fault::flush_to_other_cq);

@@ -15,6 +15,7 @@
 #include "engine/transport/adapter.hpp"
 #include "engine/transport/time.hpp"
 #include "nic/host_mutex.hpp"
+#include "nic/locked_memory.hpp"
 #include "nic/net.hpp"
 
 namespace verbena::emulator {
@@ -65,6 +66,8 @@ public:
 
   // With the mutex held.
   std::unique_ptr<engine::fabric::Port> port();
+  /// Of all regions of its NICs.
+  LockedMemory locked;
   /// Where the NICs are inert there is none.
   Net* net() noexcept { return inert() ? nullptr : net_.get(); }
   void add(engine::transport::Adapter& adapter) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/fabric/direct.hpp"
-#include "engine/fabric/impaired.hpp"
 #include "nic/quiet_thread.hpp"
 
 namespace verbena::emulator {
@@ -14,15 +12,8 @@ using engine::transport::Time;
 
 InProcessNet::InProcessNet(const engine::fabric::Impairments& impairments, std::uint64_t seed, HostMutex& mutex,
                            engine::transport::Clock& clock)
-    : mutex_(mutex), clock_(clock) {
-  if (!engine::fabric::any(impairments)) {
-    fabric_ = std::make_unique<engine::fabric::Direct>();
-    return;
-  }
-  auto wire = std::make_unique<engine::fabric::Impaired>(clock_, seed);
-  wire->impairments = impairments;
-  fabric_ = std::move(wire);
-  direct_ = false;
+    : mutex_(mutex), clock_(clock), fabric_(clock, seed) {
+  fabric_.impair(impairments);
 }
 
 InProcessNet::~InProcessNet() {
@@ -40,24 +31,24 @@ std::optional<Time> InProcessNet::do_what_is_due() {
     if (due && (!next || *due < *next)) next = due;
   };
   for (bool served = true; served;) {
-    while (fabric_->deliver()) {
+    while (fabric_.deliver()) {
     }
     next.reset();
     for (engine::transport::Adapter* const adapter : adapters_) {
       if (adapter->next()) at(adapter->expire(clock_.now()));
     }
-    while (fabric_->deliver()) {
+    while (fabric_.deliver()) {
     }
     served = false;
     for (engine::transport::Served* const each : served_) served = each->serve() || served;
   }
   for (const engine::transport::Served* const each : served_) at(each->next());
-  at(fabric_->next());
+  at(fabric_.next());
   return next;
 }
 
 void InProcessNet::progress() {
-  if (direct_ && served_.empty() &&
+  if (served_.empty() && !fabric_.next() &&
       std::none_of(adapters_.begin(), adapters_.end(),
                    [](const engine::transport::Adapter* adapter) { return adapter->next().has_value(); })) {
     return;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/fabric/changeable.hpp"
 #include "engine/fabric/impairments.hpp"
 #include "engine/transport/time.hpp"
 #include "nic/host_mutex.hpp"
@@ -23,7 +24,7 @@ public:
                engine::transport::Clock& clock);
   ~InProcessNet() override;
 
-  std::unique_ptr<engine::fabric::Port> port() override { return fabric_->port(); }
+  std::unique_ptr<engine::fabric::Port> port() override { return fabric_.port(); }
   std::vector<engine::wire::Gid> addresses(std::uint32_t nic, std::uint8_t port) override {
     return own_addresses(0, nic, port);
   }
@@ -32,6 +33,10 @@ public:
   void add(engine::transport::Served& served) override { served_.push_back(&served); }
   void remove(engine::transport::Served& served) noexcept override { std::erase(served_, &served); }
   void progress() override;
+  bool impair(const engine::fabric::Impairments& impairments) override {
+    fabric_.impair(impairments);
+    return true;
+  }
   bool reaches_others() const noexcept override { return false; }
 
 private:
@@ -40,8 +45,7 @@ private:
 
   HostMutex& mutex_;
   engine::transport::Clock& clock_;
-  std::unique_ptr<engine::fabric::Fabric> fabric_;
-  bool direct_ = true;
+  engine::fabric::Changeable fabric_;
   std::vector<engine::transport::Adapter*> adapters_;
   std::vector<engine::transport::Served*> served_;
   std::optional<engine::transport::Time> serving_at_;  ///< what the thread waits for

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/fabric/impairments.hpp"
 #include "engine/fabric/port.hpp"
 #include "engine/transport/adapter.hpp"
 #include "engine/transport/served.hpp"
@@ -47,6 +48,8 @@ public:
   virtual bool joins_groups() const noexcept { return false; }
   /// Payload bytes of the largest packet that goes over it.
   virtual std::uint32_t largest_mtu() const noexcept { return 4096; }
+  /// What its wire does to packets from now on; false where it has no such switch.
+  virtual bool impair(const engine::fabric::Impairments& /*impairments*/) { return false; }
   /// Others are on it: a child of fork() is then none of them, and all of its NICs are inert.
   virtual bool reaches_others() const noexcept { return true; }
 };

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::uint32_t kFirstQp = 17;          // below are the special ones, and room for a model's own
 constexpr std::uint32_t kQpNumbers = 1U << 16;  // what the adapter tells apart
+constexpr unsigned kLidsOfHost = 8;             // bits of a LID that tell NICs of one host apart
 
-std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t number,
-                       const std::vector<engine::wire::Gid>& addresses) {
+/// As which types a port's addresses are in its GID table.
+std::vector<GidType> types_of(const Profile& profile, std::uint8_t port) {
   std::vector<GidType> types;
   const PortCaps* const caps = profile.model().caps.port(port);
   if (caps != nullptr) {
@@ -27,6 +28,12 @@ std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t 
   if (profile.transport(port) == Transport::infiniband) types = {GidType::ib};
   if (profile.transport(port) == Transport::iwarp) types = {GidType::ib};
   if (types.empty()) types = {GidType::roce_v2};
+  return types;
+}
+
+std::vector<Gid> table(const Profile& profile, std::uint8_t port, std::uint32_t number,
+                       const std::vector<engine::wire::Gid>& addresses) {
+  const std::vector<GidType> types = types_of(profile, port);
   std::vector<Gid> gids;
   if (profile.transport(port) == Transport::iwarp) {
     // An iWARP device's only GID is its Ethernet address (linux drivers/infiniband/sw/siw/siw_verbs.c siw_query_gid).
@@ -66,6 +73,7 @@ Nic::Nic(Host& host, Profile profile, std::string name, std::uint32_t number, st
     gids_[port.number - 1] = table(profile_, port.number, number_, host.net()->addresses(number_, port.number));
     for (const Gid& gid : gids_[port.number - 1]) port_->listen(gid.bytes);
     addresses_.resize(gids_.size());
+    links_.resize(gids_.size());
     std::vector<engine::wire::Gid>& addresses = addresses_[port.number - 1];
     addresses = host.net()->addresses(number_, port.number);
     std::reverse(addresses.begin(), addresses.end());
@@ -117,7 +125,22 @@ void Nic::give_qp_number(std::uint32_t number) {
   if (profile_.fault(Fault::qp_number_reused_at_once) != nullptr) next_qp_number_ = number;
 }
 
-int Nic::resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const noexcept {
+std::uint16_t Nic::lid(std::uint8_t port) const noexcept {
+  if (profile_.transport(port) != Transport::infiniband)
+    return static_cast<std::uint16_t>(profile_.figure(port, PortCap::lid));
+  return static_cast<std::uint16_t>((host_number_ << kLidsOfHost) + number_ + 1);
+}
+
+/// Whose GID has this LID: a NIC's number and its host's are in it. All zero: nobody's.
+engine::wire::Gid Nic::behind(std::uint16_t lid) const {
+  constexpr std::uint16_t kFirstOfGroups = 0xc000;
+  if (lid == 0 || lid >= kFirstOfGroups || host_.net() == nullptr) return {};
+  const std::uint32_t host = static_cast<std::uint32_t>(lid - 1) >> kLidsOfHost;
+  const std::uint32_t nic = static_cast<std::uint32_t>(lid - 1) & ((1U << kLidsOfHost) - 1);
+  return host == host_number_ ? host_.net()->addresses(nic, 1).front() : own_addresses(host, nic, 1).front();
+}
+
+int Nic::resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const {
   if (attr.port_num == 0 || attr.port_num > ports()) return EINVAL;
   const Transport transport = profile_.transport(attr.port_num);
   if (attr.is_global == 0) {
@@ -125,9 +148,17 @@ int Nic::resolve(const ibv_ah_attr& attr, engine::queues::Address& address) cons
     if (transport != Transport::infiniband) return EINVAL;
   }
   const Gid* const source = gid(attr.port_num, attr.is_global != 0 ? attr.grh.sgid_index : 0);
-  if (source == nullptr && profile_.deviates(Deviation::handle_index_unchecked)) return 0;  // and leads nowhere
   if (source == nullptr) return EINVAL;
   address = {};
+  address.ip.source_lid = lid(attr.port_num);
+  if (transport == Transport::infiniband) address.ip.service_level = attr.sl;
+  if (attr.is_global == 0) {
+    address.ip.without_grh = true;
+    address.ip.version = engine::wire::IpVersion::v6;
+    address.ip.source = source->bytes;
+    address.ip.destination = behind(attr.dlid);
+    return 0;
+  }
   std::memcpy(address.ip.destination.data(), attr.grh.dgid.raw, sizeof attr.grh.dgid.raw);
   address.ip.source = source->bytes;
   // RoCE v1 has a GRH, which is an IPv6 header, whatever addresses are in it.

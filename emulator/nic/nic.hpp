@@ -86,15 +86,31 @@ public:
   const std::vector<engine::wire::Gid>& addresses(std::uint8_t port) const noexcept;
   std::uint8_t ports() const noexcept { return static_cast<std::uint8_t>(gids_.size()); }
 
+  /// The interface of a port gets an IP address, or loses it. 0; EEXIST, EADDRNOTAVAIL: it has it, or hasn't; ENOSPC:
+  /// the GID table is full. `changed` is whether the GID table is another one now.
+  int add_address(std::uint8_t port, const engine::wire::Gid& address, bool& changed);
+  int remove_address(std::uint8_t port, const engine::wire::Gid& address, bool& changed);
+  /// Whether the link of a port is up, as the model has it or as it was set since.
+  ibv_port_state state(std::uint8_t port) const noexcept;
+  void set_link(std::uint8_t port, bool up) noexcept;
+  /// Bytes of the largest packet of the port's interface, and of the payload of one on the wire.
+  std::uint32_t interface_mtu(std::uint8_t port) const noexcept;
+  std::uint32_t active_mtu(std::uint8_t port) const noexcept;
+  void set_interface_mtu(std::uint8_t port, std::uint32_t bytes) noexcept;
+
   engine::memory::DomainId next_domain() noexcept { return ++last_domain_; }
   /// 0 where there are as many as there may be. A number that was given back comes again as late as it can.
   std::uint32_t take_qp_number();
   void give_qp_number(std::uint32_t number);
 
-  /// Where an address vector leads: 0, or the errno that a driver refuses it with.
-  int resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const noexcept;
+  /// Of a port of InfiniBand; else what the model says.
+  std::uint16_t lid(std::uint8_t port) const noexcept;
+  /// Where an address vector leads: 0, or the errno that the kernel refuses it with.
+  int resolve(const ibv_ah_attr& attr, engine::queues::Address& address) const;
 
 private:
+  engine::wire::Gid behind(std::uint16_t lid) const;
+
   Host& host_;
   Profile profile_;
   std::string name_;
@@ -102,6 +118,11 @@ private:
   std::uint32_t host_number_;
   std::vector<std::vector<Gid>> gids_;  ///< by port, from 1
   std::vector<std::vector<engine::wire::Gid>> addresses_;  ///< likewise
+  struct Link {
+    bool up = true;
+    std::uint32_t interface_mtu = 0;  ///< 0: as the model has it
+  };
+  std::vector<Link> links_;  ///< likewise
   engine::memory::KeyTable keys_;
   std::unique_ptr<engine::fabric::Port> port_;
   engine::transport::Adapter adapter_;

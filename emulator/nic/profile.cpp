@@ -65,6 +65,11 @@ Profile::Profile(Model model) : model_(std::move(model)), caps_(model_.caps), un
         std::find_if(std::begin(kStandIns), std::end(kStandIns), [&](const StandIn& each) { return each.cap == cap; });
     caps_.set(cap, found == std::end(kStandIns) ? 0 : found->number);
   }
+  // Windows that a dump counts, of a device whose flags nobody told.
+  if (!model_.caps[Cap::device_cap_flags] && model_.caps[Cap::max_mw].value_or(0) > 0) {
+    caps_.set(Cap::device_cap_flags,
+              IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS);
+  }
   constexpr std::uint64_t kWindowFlags =
       IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   if (!model_.caps[Cap::max_mw] && (figure(Cap::device_cap_flags) & kWindowFlags) != 0) {
@@ -84,6 +89,9 @@ Profile::Profile(Model model) : model_(std::move(model)), caps_(model_.caps), un
   }
   for (const BehaviourInfo& each : all_behaviours())
     behaviours_[static_cast<std::size_t>(each.behaviour)] = each.fallback;
+  // What `creation` says isn't said again.
+  if (creation_ && creation_->word("post", "sign") == "negative")
+    behaviours_[static_cast<std::size_t>(Behaviour::post_return_sign)] = Choice::negative;
   for (const auto& [behaviour, choice] : model_.behaviours) behaviours_[static_cast<std::size_t>(behaviour)] = choice;
   for (const Deviation deviation : model_.deviations) deviations_[static_cast<std::size_t>(deviation)] = true;
   switch_faults();

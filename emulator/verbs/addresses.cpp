@@ -27,7 +27,9 @@ Made<ibv_ah> EmulatedVerbs::create_ah(ibv_pd* plain, ibv_ah_attr& attr) {
   if (!nic.profile().has(Feature::user_ah)) return lacking<ibv_ah>(nic);
   if (nic.counts.addresses >= nic.profile().figure(Cap::max_ah)) return refused<ibv_ah>(nic, ENOMEM);
   auto ah = std::make_unique<Ah>();
-  if (const int error = nic.resolve(attr, ah->address); error != 0) {
+  const bool unchecked = nic.profile().deviates(Deviation::handle_index_unchecked) && attr.is_global != 0 &&
+                         nic.gid(attr.port_num, attr.grh.sgid_index) == nullptr;  // then it leads nowhere
+  if (const int error = unchecked ? 0 : nic.resolve(attr, ah->address); error != 0) {
     // rdma-core providers/irdma/uverbs.c irdma_ucreate_ah: what ibv_query_gid returned.
     return refused<ibv_ah>(
         nic, attr.is_global != 0 && nic.profile().deviates(Deviation::handle_errno_minus_one) ? -1 : error);

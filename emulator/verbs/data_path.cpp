@@ -27,13 +27,14 @@ int named(const Profile& profile, const char* key, int otherwise) {
   return error > 0 ? error : otherwise;
 }
 
-int errno_of(const Profile& profile, PostFault fault) {
+int errno_of(const Profile& profile, PostFault fault, bool receive = false) {
   switch (fault) {
     case PostFault::none:
       return 0;
     case PostFault::full:
       return named(profile, "full", ENOMEM);
     case PostFault::sges:
+      if (receive) return named(profile, "too_many_recv_sges", named(profile, "too_many_sges", EINVAL));
       return named(profile, "too_many_sges", EINVAL);
     case PostFault::state:
     case PostFault::opcode:
@@ -130,13 +131,18 @@ int post_send(ibv_qp* plain, ibv_send_wr* list, ibv_send_wr** bad) {
     break;
   }
   nic.adapter().progress(qp.qp);
+  // Without a route the requester fails a work request as it does one that is at fault (linux
+  // drivers/infiniband/sw/rxe/rxe_net.c prepare4, prepare6; rxe_req.c rxe_requester).
+  if (profile.deviates(Deviation::local_errors_flushed) && qp.qp.state == IBV_QPS_RTS &&
+      nic.state(qp.qp.attr.port_num) == IBV_PORT_DOWN)
+    nic.adapter().enter(qp.qp, IBV_QPS_ERR);
   nic.host().posted();
   return signed_so(nic.profile(), error);
 }
 
 int post_into(engine::queues::ReceiveQueue& queue, const Profile& profile, ibv_recv_wr* list, ibv_recv_wr** bad) {
   for (ibv_recv_wr* wr = list; wr != nullptr; wr = wr->next) {
-    const int error = errno_of(profile, engine::transport::post_receive(queue, *wr));
+    const int error = errno_of(profile, engine::transport::post_receive(queue, *wr), true);
     if (error == 0) continue;
     if (bad != nullptr) *bad = wr;
     return error;

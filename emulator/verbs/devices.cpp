@@ -83,6 +83,17 @@ std::uint32_t table_type(GidType type) {
   return IBV_GID_TYPE_IB;
 }
 
+void fill(const Nic& nic, std::uint8_t port, const Gid& gid, ibv_gid_entry& entry) {
+  entry = {};
+  std::memcpy(entry.gid.raw, gid.bytes.data(), sizeof entry.gid.raw);
+  entry.gid_index = gid.index;
+  entry.port_num = port;
+  entry.gid_type = table_type(gid.type);
+  // One of RoCE and of iWARP has an interface (linux drivers/infiniband/core/cache.c config_non_roce_gid_cache).
+  const bool iwarp = nic.profile().transport(port) == Transport::iwarp;
+  entry.ndev_ifindex = gid.type == GidType::ib && !iwarp ? 0 : nic.number() + 2;
+}
+
 }  // namespace
 
 Made<ibv_device*> EmulatedVerbs::get_device_list(int& count) {
@@ -124,11 +135,17 @@ Made<ibv_context> EmulatedVerbs::open_device(ibv_device* device) {
   plain.num_comp_vectors = static_cast<int>(std::max<std::uint64_t>(nic.profile().figure(Cap::num_comp_vectors), 1));
   plain.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&plain.mutex, nullptr);
+  const std::scoped_lock lock(host_->mutex);
+  contexts_.push_back(context.get());
   return {&context.release()->base.context};
 }
 
 int EmulatedVerbs::close_device(ibv_context* context) {
   const std::unique_ptr<Context> gone(&Context::of(context));
+  {
+    const std::scoped_lock lock(host_->mutex);
+    std::erase(contexts_, gone.get());
+  }
   pthread_mutex_destroy(&context->mutex);
   return 0;
 }
@@ -191,25 +208,29 @@ int EmulatedVerbs::query_port(ibv_context* context, std::uint8_t port, ibv_port_
     return static_cast<ibv_mtu>(engine::wire::mtu_code(static_cast<std::uint32_t>(figure(cap))));
   };
   attr = {};
-  attr.state = static_cast<ibv_port_state>(figure(PortCap::state));
+  attr.state = nic.state(port);
   attr.max_mtu = mtu(PortCap::max_mtu);
-  attr.active_mtu = mtu(PortCap::active_mtu);
+  attr.active_mtu = static_cast<ibv_mtu>(engine::wire::mtu_code(nic.active_mtu(port)));
   attr.gid_tbl_len = as_int(std::max<std::uint64_t>(figure(PortCap::gid_tbl_len), nic.gids(port).size()));
   attr.port_cap_flags = static_cast<std::uint32_t>(figure(PortCap::port_cap_flags));
   attr.max_msg_sz = static_cast<std::uint32_t>(std::min<std::uint64_t>(figure(PortCap::max_msg_sz), UINT32_MAX));
   attr.pkey_tbl_len = static_cast<std::uint16_t>(figure(PortCap::pkey_tbl_len));
   const bool infiniband = profile.transport(port) == Transport::infiniband;
-  attr.lid = static_cast<std::uint16_t>(infiniband ? nic.number() + 1 : figure(PortCap::lid));
+  attr.lid = nic.lid(port);
   attr.sm_lid = static_cast<std::uint16_t>(infiniband ? 1 : figure(PortCap::sm_lid));
   attr.max_vl_num = 1;
   attr.active_width = static_cast<std::uint8_t>(figure(PortCap::active_width));
   attr.active_speed = static_cast<std::uint8_t>(figure(PortCap::active_speed));
-  attr.phys_state = 5;  // LinkUp (IB_PORT_PHYS_STATE_LINK_UP, linux include/rdma/ib_verbs.h)
+  // IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_PHYS_STATE_DISABLED (linux include/rdma/ib_verbs.h).
+  constexpr std::uint8_t kLinkUp = 5;
+  constexpr std::uint8_t kDisabled = 3;
+  attr.phys_state = attr.state == IBV_PORT_DOWN ? kDisabled : kLinkUp;
   attr.link_layer = infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
   return 0;
 }
 
 int EmulatedVerbs::query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid& gid) {
+  const std::scoped_lock lock(host_->mutex);
   const Nic& nic = nic_of(context);
   const auto length = static_cast<int>(
       std::max<std::uint64_t>(nic.profile().figure(port, PortCap::gid_tbl_len), nic.gids(port).size()));
@@ -221,30 +242,25 @@ int EmulatedVerbs::query_gid(ibv_context* context, std::uint8_t port, int index,
 }
 
 int EmulatedVerbs::query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry& entry) {
+  const std::scoped_lock lock(host_->mutex);
   const Nic& nic = nic_of(context);
   if (port == 0 || port > nic.ports()) return EINVAL;
   const Gid* const found = nic.gid(static_cast<std::uint8_t>(port), static_cast<int>(index));
   if (found == nullptr) {
     return index < nic.profile().figure(static_cast<std::uint8_t>(port), PortCap::gid_tbl_len) ? ENODATA : EINVAL;
   }
-  entry = {};
-  std::memcpy(entry.gid.raw, found->bytes.data(), sizeof entry.gid.raw);
-  entry.gid_index = found->index;
-  entry.port_num = port;
-  entry.gid_type = table_type(found->type);
-  // One of RoCE and of iWARP has an interface (linux drivers/infiniband/core/cache.c config_non_roce_gid_cache).
-  const bool iwarp = nic.profile().transport(static_cast<std::uint8_t>(port)) == Transport::iwarp;
-  entry.ndev_ifindex = found->type == GidType::ib && !iwarp ? 0 : nic.number() + 2;
+  fill(nic, static_cast<std::uint8_t>(port), *found, entry);
   return 0;
 }
 
 std::int64_t EmulatedVerbs::query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries) {
+  const std::scoped_lock lock(host_->mutex);
   const Nic& nic = nic_of(context);
   std::size_t count = 0;
   for (std::uint8_t port = 1; port <= nic.ports(); ++port) {
     for (const Gid& gid : nic.gids(port)) {
       if (count == max_entries) return -EINVAL;
-      query_gid_ex(context, port, gid.index, entries[count++]);
+      fill(nic, port, gid, entries[count++]);
     }
   }
   return static_cast<std::int64_t>(count);

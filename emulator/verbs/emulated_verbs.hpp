@@ -11,6 +11,7 @@
 #include "cm/ids.hpp"
 #include "nic/host.hpp"
 #include "nic/nic.hpp"
+#include "verbena/emulated.hpp"
 #include "verbena/verbs.hpp"
 #include "verbs/emulated.hpp"
 #include "verbs/objects.hpp"
@@ -18,7 +19,7 @@
 namespace verbena::emulator {
 
 /// The Verbs table over emulated NICs.
-class EmulatedVerbs final : public Verbs, private engine::transport::Notices {
+class EmulatedVerbs final : public Verbs, public EmulatedHost, private engine::transport::Notices {
 public:
   EmulatedVerbs(std::unique_ptr<Host> host, std::vector<Model> models);
   ~EmulatedVerbs() override;
@@ -172,6 +173,14 @@ public:
 
   void* vendor_function(const char* library, const char* function) override;
 
+  // What is done from outside
+  int set_link(ibv_context* context, std::uint8_t port, bool up) override;
+  int set_interface_mtu(ibv_context* context, std::uint8_t port, std::uint32_t bytes) override;
+  int add_address(ibv_context* context, std::uint8_t port, const IpAddress& address) override;
+  int remove_address(ibv_context* context, std::uint8_t port, const IpAddress& address) override;
+  int spoil_packets(const SpoiledPackets& how) override;
+  int make_dmabuf(std::size_t bytes) override;
+
 private:
   // Notices
   void completion(engine::queues::CompletionQueue& cq) noexcept override;
@@ -181,6 +190,7 @@ private:
   void on_stopped(engine::transport::QueuePair& qp) noexcept override;
 
   void write_files(const Nic& nic);
+  void tell(const Nic& nic, std::uint8_t port, ibv_event_type event);
   std::string resolved(const std::string& path) const;
   template <class T>
   Made<T> made_cq(ibv_context* context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel, int vector,
@@ -213,6 +223,7 @@ private:
   std::unique_ptr<Host> host_;
   std::vector<std::unique_ptr<Nic>> nics_;
   std::vector<std::unique_ptr<DeviceEntry>> devices_;
+  std::vector<Context*> contexts_;             ///< those that are open
   std::map<std::string, std::string> files_;  ///< what /sys and /proc hold: path to text
   std::map<std::string, std::string> links_;  ///< path to target
   std::unique_ptr<cm::Manager> manager_;      ///< from when rdma_cm is first used

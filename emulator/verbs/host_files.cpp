@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The host that the NICs are on: what its sysfs, /proc and netlink tell of them, as on one that has the hardware.
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -133,11 +134,10 @@ void EmulatedVerbs::write_files(const Nic& nic) {
   for (const PortId& port : id.ports) {
     const std::string folder = fmt::format("{}/ports/{}", home, port.number);
     files_[folder + "/link_layer"] = port.link_layer == LinkLayer::ethernet ? "Ethernet" : "InfiniBand";
-    files_[folder + "/state"] =
-        nic.profile().figure(port.number, PortCap::state) == IBV_PORT_ACTIVE ? "4: ACTIVE" : "1: DOWN";
+    files_[folder + "/state"] = nic.state(port.number) == IBV_PORT_ACTIVE ? "4: ACTIVE" : "1: DOWN";
     if (port.link_layer != LinkLayer::ethernet || port.transport == Transport::unspecified) continue;
     files_[folder + "/gid_attrs/ndevs/0"] = netdev_of(nic);
-    files_["/sys/class/net/" + netdev_of(nic) + "/mtu"] = "4200";
+    files_["/sys/class/net/" + netdev_of(nic) + "/mtu"] = fmt::format("{}", nic.interface_mtu(port.number));
   }
   if (pci) {
     links_[home + "/device"] = parent;
@@ -200,6 +200,7 @@ std::string EmulatedVerbs::resolved(const std::string& path) const {
 
 int EmulatedVerbs::read_file(const std::string& path, std::string& text) {
   text.clear();
+  const std::scoped_lock lock(host_->mutex);
   const auto file = files_.find(resolved(path));
   if (file == files_.end()) return ENOENT;
   text = file->second;
@@ -271,9 +272,8 @@ MemlockLimit EmulatedVerbs::memlock_limit() {
   return {bytes(limit.rlim_cur), bytes(limit.rlim_max)};
 }
 
-/// Nothing is locked, whatever the limit.
 bool EmulatedVerbs::may_lock_memory() {
-  return true;
+  return capable(CAP_IPC_LOCK);
 }
 
 std::string EmulatedVerbs::interface_name(std::uint32_t interface_index) {
@@ -285,6 +285,7 @@ std::string EmulatedVerbs::interface_name(std::uint32_t interface_index) {
 
 int EmulatedVerbs::interface_addresses(const std::string& interface, std::vector<IpAddress>& addresses) {
   addresses.clear();
+  const std::scoped_lock lock(host_->mutex);
   for (const auto& nic : nics_) {
     if (netdev_of(*nic) != interface) continue;
     for (const engine::wire::Gid& bytes : nic->addresses(1)) {

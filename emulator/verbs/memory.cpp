@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Protection domains, regions and windows.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -32,6 +34,28 @@ int judged(const Profile& profile, unsigned access) {
   if ((access & ~(kKnown | kFlushGlobal | kFlushPersistent | kOptional)) != 0) return EINVAL;
   if ((access & IBV_ACCESS_ON_DEMAND) != 0 && !profile.has(Feature::on_demand_paging)) return EOPNOTSUPP;
   return 0;
+}
+
+/// The pages are there, and count as locked. 0; EFAULT; or ENOMEM: the process may not lock so much, or there is none.
+int held(Host& host, const void* address, std::size_t bytes, bool written) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (!host.locked.take(address, bytes, page)) return ENOMEM;
+  const int error = engine::memory::pin(address, bytes, written);
+  if (error != 0) host.locked.give(address, bytes, page);
+  return error;
+}
+
+/// What is registered on demand was never locked.
+void let_go(Host& host, unsigned access, const void* address, std::size_t bytes) {
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return;
+  host.locked.give(address, bytes, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+/// With which errno the driver says that there is no memory for a region.
+int without_memory(const Profile& profile) {
+  const Creation* const creation = profile.creation();
+  if (const int error = creation == nullptr ? 0 : creation->error("mr", "memory_failure"); error > 0) return error;
+  return profile.does(Behaviour::memory_failure_errno) == Choice::efault ? EFAULT : ENOMEM;
 }
 
 }  // namespace
@@ -138,13 +162,17 @@ Made<ibv_mr> EmulatedVerbs::reg_mr_iova(ibv_pd* plain, void* address, std::size_
   if (const int error = faults::in_region(nic, address, length, access); error != 0) return refused<ibv_mr>(nic, error);
   if ((access & IBV_ACCESS_ON_DEMAND) == 0) {
     const bool written = (access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)) != 0;
-    if (const int error = engine::memory::pin(address, length, written); error != 0) {
-      if (profile.does(Behaviour::reg_mr_sets_errno) == Choice::no) return refused_so<ibv_mr>(nic, kErrnoLeftAlone);
-      return refused<ibv_mr>(nic, error);
+    if (const int error = held(*host_, address, length, written); error != 0) {
+      if (error == EFAULT && profile.does(Behaviour::reg_mr_sets_errno) == Choice::no)
+        return refused_so<ibv_mr>(nic, kErrnoLeftAlone);
+      return refused<ibv_mr>(nic, error == ENOMEM ? without_memory(profile) : error);
     }
   }
   engine::memory::Region* const region = nic.keys().add();
-  if (region == nullptr) return refused<ibv_mr>(nic, ENOMEM);
+  if (region == nullptr) {
+    let_go(*host_, access, address, length);
+    return refused<ibv_mr>(nic, ENOMEM);
+  }
   region->domain = pd.domain;
   region->access = access;
   if (profile.does(Behaviour::remote_atomic_on_mr) == Choice::dropped)
@@ -162,9 +190,43 @@ Made<ibv_mr> EmulatedVerbs::reg_mr_iova(ibv_pd* plain, void* address, std::size_
   return {&mr.release()->base};
 }
 
-Made<ibv_mr> EmulatedVerbs::reg_dmabuf_mr(ibv_pd* pd, std::uint64_t /*offset*/, std::size_t /*length*/,
-                                          std::uint64_t /*iova*/, int /*fd*/, unsigned /*access*/) {
-  return lacking<ibv_mr>(nic_of(pd->context));  // there is no memory but the host's
+Made<ibv_mr> EmulatedVerbs::reg_dmabuf_mr(ibv_pd* plain, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                          int fd, unsigned access) {
+  const std::scoped_lock lock(host_->mutex);
+  Pd& pd = of<Pd>(plain).real();
+  Nic& nic = nic_of(plain->context);
+  const Profile& profile = nic.profile();
+  if (!profile.has(Feature::dmabuf_mr)) return lacking<ibv_mr>(nic);
+  // linux core/uverbs_std_types_mr.c UVERBS_HANDLER(UVERBS_METHOD_REG_DMABUF_MR).
+  constexpr unsigned kTaken = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+                              IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_RELAXED_ORDERING;
+  const std::uint64_t page = profile.model().device.page_size.value_or(page_size());
+  if (offset % page != iova % page || (access & ~kTaken) != 0) return refused<ibv_mr>(nic, EINVAL);
+  if (const int error = judged(profile, access); error != 0) return refused<ibv_mr>(nic, error);
+  if (nic.counts.regions >= profile.figure(Cap::max_mr)) return refused<ibv_mr>(nic, ENOMEM);
+  auto mr = std::make_unique<Mr>();
+  const bool written = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  if (const int error = map_buffer(fd, offset, length, written, mr->buffer); error != 0)
+    return refused<ibv_mr>(nic, error);
+  engine::memory::Region* const region = nic.keys().add();
+  if (region == nullptr) {
+    unmap_buffer(mr->buffer);
+    return refused<ibv_mr>(nic, ENOMEM);
+  }
+  region->domain = pd.domain;
+  region->access = access;
+  region->address = iova;
+  region->length = length;
+  region->host = mr->buffer.data;
+  nic.counts.pinned += length;
+  ++nic.counts.regions;
+  ++pd.users;
+  mr->region = region;
+  mr->pd = &pd;
+  // As rdma-core libibverbs/cmd_mr.c ibv_cmd_reg_dmabuf_mr has it.
+  void* const address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(offset));
+  mr->base = {plain->context, plain, address, length, region->key >> 8, region->key, region->key};
+  return {&mr.release()->base};
 }
 
 Made<ibv_mr> EmulatedVerbs::alloc_null_mr(ibv_pd* plain) {
@@ -209,9 +271,16 @@ int EmulatedVerbs::rereg_mr(ibv_mr* plain, int flags, ibv_pd* pd, void* address,
   if (const int error = judged(profile, after); error != 0) return refuse(IBV_REREG_MR_ERR_CMD, error);
   void* const at = moves ? address : plain->addr;
   const std::size_t bytes = moves ? length : plain->length;
-  if (const int error = engine::memory::pin(at, bytes, (after & IBV_ACCESS_LOCAL_WRITE) != 0); error != 0)
-    return refuse(IBV_REREG_MR_ERR_CMD, error);
+  // What was is let go of last (linux hw/mlx5/mr.c mlx5_ib_rereg_user_mr).
+  const bool of_buffer = mr.buffer.mapping != nullptr && !moves;
+  if (const int error = of_buffer ? 0 : held(*host_, at, bytes, (after & IBV_ACCESS_LOCAL_WRITE) != 0); error != 0)
+    return refuse(IBV_REREG_MR_ERR_CMD, error == ENOMEM ? without_memory(profile) : error);
   nic_of(plain->context).withdraw(region);
+  if (mr.buffer.mapping != nullptr && moves) {
+    unmap_buffer(mr.buffer);
+  } else if (!of_buffer) {
+    let_go(*host_, region.access, plain->addr, plain->length);
+  }
   region.access = after;
   if (moves) {
     Counts& counts = nic_of(plain->context).counts;
@@ -239,11 +308,15 @@ int EmulatedVerbs::dereg_mr(ibv_mr* plain) {
   if (mr.region->windows > 0) return EBUSY;
   Nic& nic = nic_of(plain->context);
   if (const int error = faults::in_destroy(nic); error != 0) return error;
-  if (mr.region->kind == engine::memory::Region::Kind::registered) nic.counts.pinned -= mr.region->length;
+  if (mr.region->kind == engine::memory::Region::Kind::registered) {
+    nic.counts.pinned -= mr.region->length;
+    if (mr.buffer.mapping == nullptr) let_go(*host_, mr.region->access, plain->addr, plain->length);
+  }
   nic.withdraw(*mr.region);
   nic.keys().remove(*mr.region);
   --nic.counts.regions;
   --mr.pd->users;
+  unmap_buffer(mr.buffer);
   delete &mr;
   return 0;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Queue pairs moved as the kernel's table lets them, and as the driver of the model then does.
+#include <linux/capability.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -60,7 +62,12 @@ bool in_table(const Move& move) {
     }
   }
   if (!move.names(IBV_QP_STATE) && profile.deviates(Deviation::mask_without_state_unchecked)) return true;
-  return allowed(move.qp.qp.type, from, move.to, move.mask);
+  int mask = move.mask;
+  if (profile.does(Behaviour::superfluous_attributes) == Choice::ignored) {
+    if (const auto taken = attributes_of(move.qp.qp.type, from, move.to); taken)
+      mask &= IBV_QP_STATE | taken->required | taken->optional;
+  }
+  return allowed(move.qp.qp.type, from, move.to, mask);
 }
 
 /// The numbers alone; 0 or an errno.
@@ -74,7 +81,7 @@ int judge_values(const Move& move) {
   if (move.names(IBV_QP_PATH_MTU)) {
     const bool none = asked.path_mtu < IBV_MTU_256 && !profile.deviates(Deviation::path_mtu_zero_taken);
     if (none || asked.path_mtu > IBV_MTU_4096) return EINVAL;
-    const bool over = engine::wire::mtu_bytes(asked.path_mtu) > profile.figure(move.port(), PortCap::active_mtu);
+    const bool over = engine::wire::mtu_bytes(asked.path_mtu) > move.nic.active_mtu(move.port());
     if (over && profile.does(Behaviour::path_mtu_over_port) == Choice::refused) return EINVAL;
   }
   const bool limited = profile.does(Behaviour::rd_atomic_over_limit) != Choice::clamped;
@@ -94,7 +101,8 @@ int judge_values(const Move& move) {
   if (move.names(IBV_QP_MIN_RNR_TIMER) && asked.min_rnr_timer > kFiveBits) return EINVAL;
   if (move.names(IBV_QP_ALT_PATH)) return EINVAL;  // InfiniBand alone has a second path
   constexpr std::uint32_t kControlled = 0x80000000;
-  if (move.names(IBV_QP_QKEY) && (asked.qkey & kControlled) != 0) return EPERM;
+  // linux core/uverbs_cmd.c modify_qp.
+  if (move.names(IBV_QP_QKEY) && (asked.qkey & kControlled) != 0 && !capable(CAP_NET_RAW)) return EPERM;
   return 0;
 }
 
@@ -143,7 +151,10 @@ void store(const Move& move) {
   take(IBV_QP_QKEY, mine.qkey, asked.qkey);
   take(IBV_QP_AV, mine.ah_attr, asked.ah_attr);
   take(IBV_QP_PATH_MTU, mine.path_mtu, asked.path_mtu);
-  take(IBV_QP_TIMEOUT, mine.timeout, static_cast<std::uint8_t>(asked.timeout & 31U));
+  // A code above the largest is dropped (linux drivers/infiniband/hw/hns/hns_roce_hw_v2.c check_qp_timeout_cfg_range).
+  constexpr std::uint8_t kLargestTimeout = 20;
+  if (profile.does(Behaviour::ack_timeout) != Choice::clamped || asked.timeout <= kLargestTimeout)
+    take(IBV_QP_TIMEOUT, mine.timeout, static_cast<std::uint8_t>(asked.timeout & 31U));
   take(IBV_QP_RETRY_CNT, mine.retry_cnt, retries_kept(profile, asked.retry_cnt));
   take(IBV_QP_RNR_RETRY, mine.rnr_retry, retries_kept(profile, asked.rnr_retry));
   take(IBV_QP_MIN_RNR_TIMER, mine.min_rnr_timer, asked.min_rnr_timer);
@@ -155,8 +166,7 @@ void store(const Move& move) {
   take(IBV_QP_MAX_QP_RD_ATOMIC, mine.max_rd_atomic, depth_kept(profile, Cap::max_qp_init_rd_atom, asked.max_rd_atomic));
   take(IBV_QP_MAX_DEST_RD_ATOMIC, mine.max_dest_rd_atomic,
        depth_kept(profile, Cap::max_qp_rd_atom, asked.max_dest_rd_atomic));
-  const auto port_mtu = static_cast<ibv_mtu>(
-      engine::wire::mtu_code(static_cast<std::uint32_t>(profile.figure(move.port(), PortCap::active_mtu))));
+  const auto port_mtu = static_cast<ibv_mtu>(engine::wire::mtu_code(move.nic.active_mtu(move.port())));
   if (profile.does(Behaviour::path_mtu_over_port) == Choice::clamped && mine.path_mtu > port_mtu)
     mine.path_mtu = port_mtu;
   // A datagram is as long as the port lets it be.

@@ -18,6 +18,7 @@
 #include "engine/queues/receive_queue.hpp"
 #include "engine/transport/queue_pair.hpp"
 #include "nic/nic.hpp"
+#include "verbs/dmabuf.hpp"
 
 namespace verbena::emulator {
 
@@ -103,6 +104,7 @@ struct Mr {
   ibv_mr base{};
   engine::memory::Region* region = nullptr;
   Pd* pd = nullptr;
+  MappedBuffer buffer;  ///< of a dma-buf
 };
 
 struct Mw {

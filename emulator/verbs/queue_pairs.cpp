@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Queue pairs: made as the model makes them, moved as the kernel's table lets them.
+#include <linux/capability.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -101,7 +103,9 @@ Made<ibv_qp> EmulatedVerbs::made_qp(ibv_pd* plain_pd, ibv_qp_init_attr& attr, st
   Nic& nic = nic_of(plain_pd->context);
   const Profile& profile = nic.profile();
   const auto type = type_of(attr.qp_type);
-  if (!type) return refused<ibv_qp>(nic, attr.qp_type == IBV_QPT_RAW_PACKET ? EPERM : profile.unsupported());
+  // linux core/uverbs_cmd.c create_qp.
+  if (attr.qp_type == IBV_QPT_RAW_PACKET && !capable(CAP_NET_RAW)) return refused<ibv_qp>(nic, EPERM);
+  if (!type) return refused<ibv_qp>(nic, profile.unsupported());
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr) return refused<ibv_qp>(nic, EINVAL);
   // UC takes its receives from its own queue (ibv_create_qp(3), srq).
   if (attr.srq != nullptr && attr.qp_type == IBV_QPT_UC && !profile.deviates(Deviation::uc_takes_srq))
@@ -111,7 +115,14 @@ Made<ibv_qp> EmulatedVerbs::made_qp(ibv_pd* plain_pd, ibv_qp_init_attr& attr, st
       !created_qp(profile, *type, SendOps{send_ops}, asked).taken)
     return refused<ibv_qp>(nic, EINVAL);
   if (attr.srq != nullptr) asked.max_recv_wr = asked.max_recv_sge = 0;
-  const Created created = created_qp(profile, *type, SendOps{send_ops}, asked);
+  Created created = created_qp(profile, *type, SendOps{send_ops}, asked);
+  if (attr.srq != nullptr && !created.taken) {
+    // A least depth is one of a queue of its own.
+    ibv_qp_cap least = asked;
+    least.max_recv_wr = least.max_recv_sge = 1;
+    created = created_qp(profile, *type, SendOps{send_ops}, least);
+    created.recv_wr = created.recv_sge = 0;
+  }
   if (!created.taken)
     return refused_so<ibv_qp>(nic, created.error == EOPNOTSUPP ? profile.unsupported() : created.error);
   if (const int error = faults::in_qp(nic, asked); error != 0) return refused<ibv_qp>(nic, error);

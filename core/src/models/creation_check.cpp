@@ -104,6 +104,7 @@ constexpr std::array kKeys{
     Key{"mr", "hardware_failure", Kind::error},
     Key{"post", "full", Kind::error},
     Key{"post", "too_many_sges", Kind::error},
+    Key{"post", "too_many_recv_sges", Kind::error},
     Key{"post", "unsignaled", Kind::error},
     Key{"post", "fence", Kind::error},
     Key{"post", "solicited", Kind::error},

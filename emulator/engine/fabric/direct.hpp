@@ -25,6 +25,7 @@ public:
     void connect(transport::Adapter& adapter) noexcept override { adapter_ = &adapter; }
     void listen(const wire::Gid& gid) override { fabric_.book_.add(gid, *this); }
     void forget(const wire::Gid& gid) noexcept override { fabric_.book_.remove(gid, *this); }
+    void set_link(bool up) noexcept override { up_ = up; }
 
     bool send(const transport::Train& train) noexcept override;
     /// The packets of a message are numbered, and otherwise go together.
@@ -33,15 +34,18 @@ public:
     bool hands_over() const noexcept override { return true; }
 
   private:
+    bool takes() const noexcept { return up_ && adapter_ != nullptr; }
+
     Direct& fabric_;
     transport::Adapter* adapter_ = nullptr;
+    bool up_ = true;
   };
 
   std::unique_ptr<fabric::Port> port() override { return std::make_unique<Port>(*this); }
   bool deliver() override { return false; }
   std::optional<transport::Time> next() const noexcept override { return std::nullopt; }
 
-  /// Trains to nobody's address.
+  /// Trains to nobody's address, and those of a link that is down.
   std::uint64_t lost() const noexcept { return lost_; }
 
 private:

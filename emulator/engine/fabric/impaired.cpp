@@ -10,6 +10,8 @@ namespace verbena::engine::fabric {
 
 bool Impaired::Port::send(const transport::Train& train) noexcept {
   std::array<std::byte, wire::kMostPacketBytes> bytes;
+  const Impairments& wire = fabric_.impairments;
+  const std::uint32_t lost = train.info().request ? wire.lost : std::max(wire.lost, wire.answers_lost);
   for (std::uint32_t index = 0; index < train.packets; ++index) {
     const std::size_t written = write_packet(train, index, bytes);
     ++fabric_.sent_;
@@ -17,19 +19,21 @@ bool Impaired::Port::send(const transport::Train& train) noexcept {
       ++fabric_.lost_;
       continue;
     }
-    fabric_.fly(train.head.ip.destination, std::span(bytes).first(written));
+    fabric_.fly(train.head.ip.destination, lost, std::span(bytes).first(written));
   }
   return true;
 }
 
-void Impaired::fly(const wire::Gid& to, std::span<const std::byte> bytes) {
+void Impaired::fly(const wire::Gid& to, std::uint32_t lost, std::span<const std::byte> bytes) {
   const int copies = chance(impairments.doubled) ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
-    if (chance(impairments.lost)) {
+    if (chance(lost)) {
       ++lost_;
       continue;
     }
-    Flying packet{clock_.now() + impairments.delay, turn_++, to, {bytes.begin(), bytes.end()}};
+    const bool delayed = impairments.delayed >= kOfMillion || chance(impairments.delayed);
+    const transport::Time due = clock_.now() + (delayed ? impairments.delay : transport::Time{});
+    Flying packet{due, turn_++, to, {bytes.begin(), bytes.end()}};
     if (chance(impairments.late)) packet.turn += impairments.behind;
     if (chance(impairments.corrupted)) {
       const std::uint64_t bit = random_() % (8 * packet.bytes.size());

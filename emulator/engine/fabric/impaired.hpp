@@ -37,6 +37,7 @@ public:
     void connect(transport::Adapter& adapter) noexcept override { adapter_ = &adapter; }
     void listen(const wire::Gid& gid) override { fabric_.book_.add(gid, *this); }
     void forget(const wire::Gid& gid) noexcept override { fabric_.book_.remove(gid, *this); }
+    void set_link(bool is_up) noexcept override { up = is_up; }
 
     bool send(const transport::Train& train) noexcept override;
     std::uint32_t most_packets(const transport::QueuePair& /*qp*/) const noexcept override { return 1; }
@@ -74,7 +75,7 @@ private:
   };
 
   bool chance(std::uint32_t of_million) { return of_million > 0 && random_() % kOfMillion < of_million; }
-  void fly(const wire::Gid& to, std::span<const std::byte> bytes);
+  void fly(const wire::Gid& to, std::uint32_t lost, std::span<const std::byte> bytes);
   void hand_over(Port& port, const Flying& packet);
   std::vector<Flying>::const_iterator first() const noexcept;
 

@@ -18,6 +18,8 @@ public:
   virtual void connect(transport::Adapter& adapter) noexcept = 0;
   virtual void listen(const wire::Gid& gid) = 0;
   virtual void forget(const wire::Gid& gid) noexcept = 0;
+  /// While its link is down nothing comes or goes. Fabrics of several processes have no such switch.
+  virtual void set_link(bool /*up*/) noexcept {}
 };
 
 /// What NICs are connected by. One thread at a time, over all of its ports.

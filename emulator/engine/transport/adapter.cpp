@@ -34,6 +34,14 @@ bool partitions_match(std::uint16_t one, std::uint16_t other) noexcept {
   return ((one ^ other) & ~kFullMember & 0xffffU) == 0 && ((one | other) & kFullMember) != 0;
 }
 
+/// Both addresses are those of the queue pair's address vector; of datagrams any (linux
+/// drivers/infiniband/sw/rxe/rxe_recv.c check_addr). One in a state that receives nothing may have none yet.
+bool on_its_way(const QueuePair& qp, const Train& train) noexcept {
+  if (qp.type == IBV_QPT_UD || !receives(qp.state)) return true;
+  return wire::same(qp.route.ip.destination, train.head.ip.source) &&
+         wire::same(qp.route.ip.source, train.head.ip.destination);
+}
+
 }  // namespace
 
 void Adapter::add(QueuePair& qp) {
@@ -97,6 +105,10 @@ void Adapter::receive(const Train& train) {
   }
   if (!partitions_match(train.head.bth.pkey, qp->pkey)) {
     ++dropped_.pkey;
+    return;
+  }
+  if (!on_its_way(*qp, train)) {
+    ++dropped_.address;
     return;
   }
   if (!info.request) return answered(*qp, train);

@@ -26,6 +26,7 @@ namespace verbena::engine::transport {
 struct Dropped {
   std::uint64_t no_queue_pair = 0;   ///< no such number, of another transport, or in a state that receives nothing
   std::uint64_t pkey = 0;            ///< another partition
+  std::uint64_t address = 0;         ///< RC and UC: from or to another address than its address vector has
   std::uint64_t qkey = 0;            ///< of a datagram
   std::uint64_t no_receive = 0;      ///< UC or UD, and no receive was posted
   std::uint64_t out_of_order = 0;    ///< UC: of a message whose beginning was lost

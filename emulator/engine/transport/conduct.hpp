@@ -28,6 +28,7 @@ struct Conduct {
   bool fence_orders = true;  ///< false: a fenced send takes its bytes before READs ahead of it have ended
   bool retries_for_ever = false;  ///< a retry count of seven doesn't end, as an RNR retry count of seven never does
   Time retry_after{};  ///< the wait for an acknowledgement whatever `timeout` says; 0: as that says
+  bool zero_waits = true;  ///< of `retry_after`: with a timeout of 0 it waits for ever all the same
   bool retry_doubles = false;  ///< each wait twice as long as the one before
   Time timer_grain{};  ///< waits end at the next whole multiple of this; 0: as they are
   bool local_errors_flushed = false;  ///< a work request at fault itself completes as those behind it do
@@ -37,6 +38,8 @@ struct Conduct {
   bool drained_unasked = false;  ///< IBV_EVENT_SQ_DRAINED also where nobody asked for it
 
   // Receiving.
+  /// Code of the time that a sender is asked to wait for a receive, whatever `min_rnr_timer` says; kAll: as that says.
+  std::uint32_t rnr_timer = kAll;
   bool atomic_results_reversed = false;  ///< the former value of an atomic comes with its bytes in reverse
   bool windows_bound = true;  ///< false: a window's key is good for all of its region
   bool short_receive_malformed =

@@ -41,7 +41,8 @@ void Adapter::datagram(QueuePair& qp, const Train& train) {
   const std::uint64_t datagram = kHeaders + train.info().header_bytes + train.bytes + wire::pad_after(train.bytes);
   wire::write_grh(train.head.ip, static_cast<std::uint16_t>(datagram), grh);
   const memory::Piece head{grh.data(), grh.size()};
-  memory::copy(qp.scattered, 0, {&head, 1}, 0, grh.size());
+  // Without a GRH its place is left as it is (InfiniBand specification, volume 1, datagrams).
+  if (!train.head.ip.without_grh) memory::copy(qp.scattered, 0, {&head, 1}, 0, grh.size());
   if (!bring(qp.scattered, grh.size(), train, train.bytes)) return;  // the receive is for the next one
   complete_receive(qp, IBV_WC_SUCCESS, &train, bytes);
 }

@@ -20,7 +20,7 @@ constexpr std::uint32_t kAskEvery = 16;
 /// How long it waits for an acknowledgement; 0: for ever.
 Time patience(const QueuePair& qp) noexcept {
   const Conduct& conduct = *qp.conduct;
-  if (conduct.retry_after != Time{}) {
+  if (conduct.retry_after != Time{} && (qp.attr.timeout != 0 || !conduct.zero_waits)) {
     constexpr std::uint32_t kMostDoublings = 16;
     const std::uint32_t doublings = conduct.retry_doubles ? std::min(qp.requester.waits, kMostDoublings) : 0;
     return conduct.retry_after * (std::int64_t{1} << doublings);

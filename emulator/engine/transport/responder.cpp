@@ -350,7 +350,11 @@ void Adapter::advance(QueuePair& qp, const Train& train, std::uint32_t packets) 
 
 /// No receive for it: RC says so, UC drops it.
 void Adapter::not_ready(QueuePair& qp, wire::Psn psn) {
-  if (qp.type == IBV_QPT_RC) return send_acknowledge(qp, psn, wire::Syndrome::rnr_nak(qp.attr.min_rnr_timer));
+  if (qp.type == IBV_QPT_RC) {
+    const auto code =
+        conduct_.rnr_timer == Conduct::kAll ? qp.attr.min_rnr_timer : static_cast<std::uint8_t>(conduct_.rnr_timer);
+    return send_acknowledge(qp, psn, wire::Syndrome::rnr_nak(code));
+  }
   ++dropped_.no_receive;
   qp.responder.message.reset();
 }
@@ -401,7 +405,9 @@ void Adapter::complete_receive(QueuePair& qp, ibv_wc_status status, const Train*
       wc.invalidated_rkey = train->head.invalidate.rkey;
     }
     if (info.has(wire::kDeth)) {
-      wc.wc_flags |= IBV_WC_GRH;
+      if (!train->head.ip.without_grh) wc.wc_flags |= IBV_WC_GRH;
+      wc.slid = train->head.ip.source_lid;
+      wc.sl = train->head.ip.service_level;
       wc.src_qp = train->head.deth.source_qp;
     }
   }

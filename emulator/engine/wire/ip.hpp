@@ -52,6 +52,10 @@ struct Ip {
   std::uint32_t flow_label = 0;      ///< IPv6 alone, 20 bits
   Gid source{};                      ///< mapped in IPv4
   Gid destination{};                 ///< mapped in IPv4
+  // Of InfiniBand, and in no packet of RoCE: they go only where trains are handed over.
+  bool without_grh = false;          ///< routed by LIDs alone
+  std::uint8_t service_level = 0;
+  std::uint16_t source_lid = 0;
 
   constexpr std::size_t bytes() const noexcept { return version == IpVersion::v4 ? kV4Bytes : kV6Bytes; }
   friend bool operator==(const Ip&, const Ip&) noexcept = default;
