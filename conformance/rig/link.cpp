@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -29,8 +30,18 @@ ifreq named(const std::string& name) {
 
 Link::Link(Case& c) : case_(c) {
   const verbena::PortId* port = c.device().id().port(c.port());
+  emulated_ = verbena::emulated_host(c.verbs());
+  // One of InfiniBand has a link, and an interface that it can do without.
+  if (emulated_ != nullptr && port != nullptr && port->netdev.empty()) return;
   if (port == nullptr || port->netdev.empty()) c.blocked("link_control", "the port has no network interface");
   name_ = port->netdev;
+  if (emulated_ != nullptr) {
+    std::string text;
+    if (c.verbs().read_file("/sys/class/net/" + name_ + "/mtu", text) != 0)
+      c.blocked("link_control", "the network interface can't be read");
+    mtu_before_ = std::atoi(text.c_str());
+    return;
+  }
   socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq mtu = named(name_);
   if (socket_ < 0 || flags(flags_before_) != 0 || request(SIOCGIFMTU, &mtu) != 0) {
@@ -43,9 +54,13 @@ Link::Link(Case& c) : case_(c) {
 
 Link::~Link() {
   if (added_ != 0) address(false, added_);
-  set_mtu(mtu_before_);
+  if (mtu_before_ != 0) set_mtu(mtu_before_);
   short now = 0;
-  if (flags(now) == 0 && now != flags_before_) set_up((flags_before_ & IFF_UP) != 0);
+  if (emulated_ != nullptr) {
+    set_up(true);
+  } else if (flags(now) == 0 && now != flags_before_) {
+    set_up((flags_before_ & IFF_UP) != 0);
+  }
   const auto end = std::chrono::steady_clock::now() + case_.ground().completion_within;
   ibv_port_attr attr{};
   while (case_.verbs().query_port(case_.context(), case_.port(), attr) == 0 && attr.state != IBV_PORT_ACTIVE &&
@@ -67,6 +82,7 @@ int Link::flags(short& value) const {
 }
 
 int Link::set_up(bool up) {
+  if (emulated_ != nullptr) return emulated_->set_link(case_.context(), case_.port(), up);
   ifreq change = named(name_);
   if (const int error = flags(change.ifr_flags); error != 0) return error;
   change.ifr_flags = static_cast<short>(up ? change.ifr_flags | IFF_UP : change.ifr_flags & ~IFF_UP);
@@ -74,6 +90,8 @@ int Link::set_up(bool up) {
 }
 
 int Link::set_mtu(int bytes) {
+  if (emulated_ != nullptr)
+    return emulated_->set_interface_mtu(case_.context(), case_.port(), static_cast<std::uint32_t>(bytes));
   ifreq change = named(name_);
   change.ifr_mtu = bytes;
   return request(SIOCSIFMTU, &change);
@@ -91,6 +109,13 @@ int Link::remove_address(std::uint32_t ipv4) {
 }
 
 int Link::address(bool add, std::uint32_t ipv4) const {
+  if (emulated_ != nullptr) {
+    verbena::IpAddress mapped{};
+    mapped[10] = mapped[11] = 0xff;
+    for (unsigned byte = 0; byte < 4; ++byte) mapped[12 + byte] = static_cast<std::uint8_t>(ipv4 >> (24 - 8 * byte));
+    return add ? emulated_->add_address(case_.context(), case_.port(), mapped)
+               : emulated_->remove_address(case_.context(), case_.port(), mapped);
+  }
   struct {
     nlmsghdr head{};
     ifaddrmsg body{};

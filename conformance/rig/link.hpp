@@ -5,11 +5,12 @@
 #include <string>
 
 #include "rig/case.hpp"
+#include "verbena/emulated.hpp"
 
 namespace conform {
 
-/// The network interface of the case's port. What a case changes of it is put back at the end of the scope, and the
-/// port is waited for.
+/// The network interface of the case's port: this host's, or an emulated NIC's. What a case changes of it is put back
+/// at the end of the scope, and the port is waited for.
 class Link {
 public:
   /// Ends the case as blocked (link_control) where there is no interface or it may not be changed.
@@ -31,6 +32,7 @@ private:
   int address(bool add, std::uint32_t ipv4) const;
 
   Case& case_;
+  verbena::EmulatedHost* emulated_ = nullptr;  ///< null: the interface is this host's
   std::string name_;
   int socket_ = -1;
   short flags_before_ = 0;

@@ -67,10 +67,13 @@ int connect_on(verbena::Qp& one, verbena::Qp& other, const verbena::ConnectWish&
 /// What a case does not ask for is a wish, of which the contract may have less.
 ibv_qp_cap within(const Case& c, const ibv_qp_cap& asked) {
   const ibv_qp_cap wish = LoopShape{}.cap;
-  if (std::memcmp(&asked, &wish, sizeof wish) != 0) return asked;
-  return {c.within(Field::max_send_wr, wish.max_send_wr), c.within(Field::max_recv_wr, wish.max_recv_wr),
-          c.within(Field::max_send_sge, wish.max_send_sge), c.within(Field::max_recv_sge, wish.max_recv_sge),
-          wish.max_inline_data};
+  const auto of = [&c](Field field, std::uint32_t is, std::uint32_t left) {
+    return is == left ? c.within(field, is) : is;
+  };
+  return {of(Field::max_send_wr, asked.max_send_wr, wish.max_send_wr),
+          of(Field::max_recv_wr, asked.max_recv_wr, wish.max_recv_wr),
+          of(Field::max_send_sge, asked.max_send_sge, wish.max_send_sge),
+          of(Field::max_recv_sge, asked.max_recv_sge, wish.max_recv_sge), asked.max_inline_data};
 }
 
 verbena::QpTimers timers_of(const Terms& terms) {
@@ -157,6 +160,9 @@ PathTo Loop::path(const End& from, const End& to) const {
   if (there.link_layer == IBV_LINK_LAYER_ETHERNET || (there.flags & IBV_QPF_GRH_REQUIRED) != 0) {
     case_.need(case_.holds(own != nullptr && peer != nullptr, Seen::value, "the GID table has no address to use"));
     path.address.is_global = 1;
+  }
+  // On InfiniBand for whoever asks for a GRH.
+  if (own != nullptr && peer != nullptr) {
     path.address.grh.sgid_index = static_cast<std::uint8_t>(own->index);
     path.address.grh.hop_limit = 64;
     std::memcpy(path.address.grh.dgid.raw, peer->gid.data(), peer->gid.size());

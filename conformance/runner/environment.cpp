@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "runner/applies.hpp"
+#include "runner/huge_pages.hpp"
+#include "verbena/emulated.hpp"
 
 namespace conform {
 namespace {
@@ -71,8 +73,9 @@ Environment environment_here(const Ground& ground, Substrate substrate, bool sha
   } else if (substrate != Substrate::kernel_driver) {
     here.lacks["link_control"] = "taking down a link of hardware is left to its operator";
   }
-  if (number_in("/proc/meminfo", "HugePages_Free:", 10) < 2)
-    here.lacks["huge_pages"] = "fewer than two huge pages are set aside (sysctl vm.nr_hugepages)";
+  if (huge_pages_to_be_had() < 2)
+    here.lacks["huge_pages"] =
+        "fewer than two huge pages can be had (sysctl vm.nr_hugepages, vm.nr_overcommit_hugepages)";
   // More than 4 GiB of addresses are registered, which may all show the same few pages: what is needed beside those is
   // the kernel's list of them.
   if (number_in("/proc/meminfo", "MemAvailable:", 10) < (std::uint64_t{1} << 20))
@@ -88,11 +91,18 @@ Environment environment_here(const Ground& ground, Substrate substrate, bool sha
   }
   if (substrate == Substrate::emulated) {
     here.elsewhere["libibverbs"] = "the context of an emulated NIC isn't libibverbs' own";
-    here.elsewhere["link_control"] = "an emulated NIC has no link of this host";
     here.lacks.erase("link_control");
+    here.elsewhere["subnet_manager"] = "an emulated fabric has no subnet manager that can be told what to do";
+    here.lacks.erase("subnet_manager");
   }
   here.elsewhere["faults"] = "runs on an emulated NIC, which takes faults";
   here.elsewhere["lossy_fabric"] = "runs on an emulated NIC, whose fabric loses packets";
+  if (verbena::emulated_host(*ground.verbs) != nullptr) {
+    here.elsewhere.erase("faults");
+    here.elsewhere.erase("lossy_fabric");
+  } else if (substrate == Substrate::emulated) {
+    here.elsewhere["link_control"] = "the link of an emulated NIC of another process";
+  }
   if (!ground.other || !unlike(ground))
     here.elsewhere["unlike_devices"] = "runs with a second device that is unlike (--other)";
   if (!ground.other || !unlike_transports(ground)) {

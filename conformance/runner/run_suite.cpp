@@ -13,6 +13,7 @@
 #include "runner/identity.hpp"
 #include "runner/run_units.hpp"
 #include "runner/sha256.hpp"
+#include "verbena/emulated.hpp"
 #include "verbena/version.h"
 
 namespace conform {
@@ -213,6 +214,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   WorkerPlan plan;
   plan.start_worker = options.start_worker;
   plan.jobs = options.jobs;
+  plan.devices_apart = verbena::emulated_host(*ground.verbs) != nullptr;
   plan.seconds = options.seconds;
   if (ground.far) {
     plan.lost = ground.far->lost;

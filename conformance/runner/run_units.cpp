@@ -46,7 +46,8 @@ public:
     std::deque<const Unit*> together;
     std::deque<const Unit*> apart;
     for (const Unit& unit : units) {
-      const bool by_itself = alone(*unit.listed) || (plan_.jobs > 1 && unit.listed->impact > Impact::traffic);
+      const bool by_itself =
+          !plan_.devices_apart && (alone(*unit.listed) || (plan_.jobs > 1 && unit.listed->impact > Impact::traffic));
       (by_itself ? apart : together).push_back(&unit);
     }
     drain(together, std::max(1U, plan_.jobs));

@@ -21,6 +21,7 @@ struct Unit {
 struct WorkerPlan {
   StartWorker start_worker;
   unsigned jobs = 1;
+  bool devices_apart = false;  ///< each worker has a device of its own, which no other one can disturb
   double seconds = 10;  ///< deadline of a case that has none of its own
   unsigned deadlines = 1;  ///< each is so many times as long
   std::chrono::milliseconds ready_within{60000};

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string>
 
 #include "runner/lines.hpp"
 #include "runner/messages.hpp"
 #include "runner/run_body.hpp"
+#include "verbena/emulated.hpp"
 
 namespace conform {
 namespace {
@@ -66,12 +68,45 @@ Outcome out_of_reach(std::string why) {
   return outcome;
 }
 
+/// What the packets of a case suffer that is about a bad fabric, by the word that its row has for it.
+verbena::SpoiledPackets spoiled_as(const std::string& fabric) {
+  constexpr std::uint32_t kAtTimes = 50'000;  // of a million
+  constexpr std::chrono::milliseconds kBeyondTimeout{25};
+  if (fabric == "loses") return {.lost = kAtTimes};
+  if (fabric == "loses_answers") return {.answers_lost = 2 * kAtTimes};
+  if (fabric == "doubles") return {.doubled = 4 * kAtTimes};
+  if (fabric == "reorders") return {.late = 2 * kAtTimes};
+  if (fabric == "corrupts") return {.corrupted = kAtTimes};
+  if (fabric == "delays") return {.held_up = kAtTimes, .hold_up = kBeyondTimeout};
+  return {};
+}
+
+/// A fabric of emulated NICs that is as bad as the task wants it, until the end of the scope.
+class Spoiled {
+public:
+  Spoiled(const Task& task, const Ground& ground) {
+    const auto fabric = task.row.find("fabric");
+    if (fabric == task.row.end()) return;
+    host_ = verbena::emulated_host(*ground.verbs);
+    if (host_ != nullptr && host_->spoil_packets(spoiled_as(fabric->second)) != 0) host_ = nullptr;
+  }
+  ~Spoiled() {
+    if (host_ != nullptr) host_->spoil_packets({});
+  }
+  Spoiled(const Spoiled&) = delete;
+  Spoiled& operator=(const Spoiled&) = delete;
+
+private:
+  verbena::EmulatedHost* host_ = nullptr;
+};
+
 Outcome run_prepared(const Task& task, const Ground& ground, const Body& body) try {
   const auto way_on = [&](const verbena::Device& device, std::uint8_t port) {
     return task.side == Side::raw ? raw_way(device, ground.verbs) : verbena_way(device, ground.verbs, port);
   };
   Case c(task.id, task.row, task.covers, ground, way_on(*ground.device, ground.port),
          ground.other ? way_on(*ground.other, ground.other_port) : nullptr);
+  const Spoiled spoiled(task, ground);
   Outcome outcome = run_body(body, c);
   // What a case makes of a far end that went away says nothing of a device.
   if (std::string lost = ground.far ? ground.far->lost() : std::string(); !lost.empty())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include "commands.hpp"
 #include "conform_ground.hpp"
@@ -16,6 +17,7 @@
 #include "number_options.hpp"
 #include "report/file.hpp"
 #include "runner/bundle.hpp"
+#include "runner/huge_pages.hpp"
 #include "runner/prove_quirks.hpp"
 #include "runner/run_suite.hpp"
 
@@ -33,6 +35,7 @@ struct ConformOptions {
   bool list = false, json = false, prove_quirks = false;
   std::optional<std::string> serve;  ///< [ADDRESS][:PORT]
   std::string peer_run;
+  unsigned jobs = 0;  ///< 0: as many as suit the device
   int workers = -1;
 };
 
@@ -77,7 +80,7 @@ std::string wrong_with(const ConformOptions& options, const CaseList& list) {
 /// An official run is the same on every host.
 void make_official(ConformOptions& options) {
   const conform::SuiteOptions plain;
-  options.run.jobs = plain.jobs;
+  options.jobs = plain.jobs;
   options.run.seconds = plain.seconds;
   options.run.blocked_budget = plain.blocked_budget;
   options.run.repeat = conform::kOfficialRepeat;
@@ -131,6 +134,13 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   suite.substrate = nic.empty() ? conform::from_word<Substrate>(options.substrate)
                                       .value_or(conform::substrate_of((*opened)->ground.device->id()))
                                 : Substrate::emulated;
+  // Each worker has a NIC of its own, and waits for the most part.
+  suite.jobs = std::max(options.jobs, 1U);
+  if (options.jobs == 0 && suite.substrate == Substrate::emulated && !options.run.official)
+    suite.jobs = std::clamp(4 * std::thread::hardware_concurrency(), 4U, 64U);
+  // Enough for the largest memory of a case; on hardware how memory is set aside is its operator's business.
+  constexpr std::uint64_t kHugePages = 64;
+  const conform::HugePages huge_pages(suite.substrate == Substrate::emulated ? kHugePages : 0);
   if (isatty(STDERR_FILENO) != 0) suite.progress = show_progress;
   if (options.prove_quirks) return prove(list, **opened, ground, suite);
 
@@ -226,9 +236,10 @@ void add_conform(CLI::App& app, Run& run_later) {
   command->add_flag("--list", options->list, "Print the cases and run none");
   command->add_flag("-j,--json", options->json, "With --list: one JSON document");
   command->add_option("--report", options->report, "Folder for run.json, cases.jsonl, junit.xml and index.html");
-  command->add_option("--jobs", options->run.jobs, "Workers at a time")
-      ->check(whole_number(1, 64))
-      ->capture_default_str();
+  command
+      ->add_option("--jobs", options->jobs,
+                   "Workers at a time; left out: 1, and on emulated NICs four times as many as there are processors")
+      ->check(whole_number(1, 64));
   command->add_option("--timeout", options->run.seconds, "Seconds that a case may take")
       ->check(fraction(0.1, 3600))
       ->capture_default_str();

@@ -11,6 +11,8 @@
 #include "cases/address/by.hpp"
 #include "cases/bodies.hpp"
 #include "rig/cm_link.hpp"
+#include "rig/link.hpp"
+#include "verbena/emulated.hpp"
 
 namespace conform {
 
@@ -180,8 +182,9 @@ void grh_required(Case& c) {
   rtr_refused(c, [](ibv_ah_attr& to) { to.is_global = 0; }, "without GRH", {EINVAL});
 }
 
-/// An address of the kind of `used` that the network answers for: another of its own port, else of another NIC here.
-ibv_gid another_answered(Case& c, const ibv_gid_entry& used) {
+/// An address of the kind of `used` that the network answers for: another of its own port, else of another NIC here;
+/// where there is none, an emulated NIC's interface gets one, which `link` keeps.
+ibv_gid another_answered(Case& c, const ibv_gid_entry& used, std::optional<Link>& link) {
   const auto fits = [&](const ibv_gid_entry& entry) {
     return kind_of(entry) == kind_of(used) && std::memcmp(entry.gid.raw, used.gid.raw, sizeof used.gid.raw) != 0;
   };
@@ -205,6 +208,13 @@ ibv_gid another_answered(Case& c, const ibv_gid_entry& used) {
     c.verbs().close_device(context.handle);
   }
   c.verbs().free_device_list(list.handle);
+  if (!found && verbena::emulated_host(c.verbs()) != nullptr) {
+    constexpr std::uint32_t kAddress = 0xc0000278;  // 192.0.2.120, RFC 5737: for documentation, so nobody's
+    c.need(c.accepted(link.emplace(c).add_address(kAddress), "adding an address to the interface"));
+    for (const ibv_gid_entry& entry : gid_entries(c, c.device(), c.port())) {
+      if (fits(entry)) found = entry.gid;
+    }
+  }
   if (!found) c.blocked("link_control", "no second address of the kind " + kind_of(used) + " on this host");
   return *found;
 }
@@ -219,7 +229,12 @@ void other_source(Case& c) {
     return entry.gid_index == there.address.grh.sgid_index;
   });
   c.need(c.holds(used != entries.end(), Seen::value, "the entry in use is not in the table"));
-  back.address.grh.dgid = another_answered(c, *used);
+  std::optional<Link> link;
+  if (back.address.is_global != 0) {
+    back.address.grh.dgid = another_answered(c, *used, link);
+  } else {
+    ++back.address.dlid;  // a LID has nobody to answer for it
+  }
   connect_by(c, loop, there, back, impatient(), impatient());
   never_arrives(c, loop, 64, "a message from another address than that of the receiver's address vector");
 }

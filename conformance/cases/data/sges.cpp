@@ -125,6 +125,7 @@ void short_message(Case& c) {
     Loop loop(c, sge_shape(c, type));
     const Lengths room = fitted({100, 100, 100}, loop.shape().cap.max_recv_sge);
     for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{99}, room[0], room[0] + 1}) {
+      if (length > room[0] && room.size() == 1) continue;  // it has one SGE
       set_apart(loop);
       exchange(c, loop, {loop.a().sge(0, length)}, apart(loop.b(), room), length, "a message shorter than its receive");
       const std::vector<std::uint8_t> got = gathered(loop.b(), room);
@@ -135,6 +136,8 @@ void short_message(Case& c) {
 }
 
 void several_regions(Case& c) {
+  c.needs_grant(verbena::Field::max_send_sge, 2);
+  c.needs_grant(verbena::Field::max_recv_sge, 2);
   Loop loop(c, sge_shape(c, QpType::rc));
   set_apart(loop);
   Memory more(c.verbs().page_size(), c.verbs().page_size());

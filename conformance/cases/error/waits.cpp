@@ -267,6 +267,8 @@ void retry_peer_in_reset(Case& c) {
   shape.terms = impatient(10, 1);
   Loop loop(c, shape);
   const Move reset = to(IBV_QPS_RESET);
+  if (c.through_verbena() && c.contract().is(verbena::Behaviour::recycle_through_reset, verbena::Choice::no))
+    c.denied("recycle_through_reset", "the contract says that a queue pair is of no use after RESET, and refuses that");
   c.need(c.accepted(loop.b().way->modify(loop.b().qp.raw(), reset.attr, reset.mask), "ibv_modify_qp to RESET"));
   c.need(c.accepted(loop.send(loop.a(), 2, 0, kBytes), "ibv_post_send"));
   fails(c, next(c, loop.a().send_cq.raw()), "a send to a peer in RESET", {IBV_WC_RETRY_EXC_ERR});

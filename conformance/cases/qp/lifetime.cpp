@@ -76,7 +76,10 @@ void peer_survives(Case& c) {
     Loop loop(c);
     c.need(carries(c, loop, "before the destruction"));
     c.need(c.accepted(loop.a().qp.destroy(), "ibv_destroy_qp of one end"));
-    if (reset && !by_cm(c)) {
+    // Through Verbena a queue pair that is of no use after RESET is not moved there.
+    const bool refused =
+        c.through_verbena() && c.contract().is(verbena::Behaviour::recycle_through_reset, verbena::Choice::no);
+    if (reset && !by_cm(c) && !refused) {
       const Move move = to(IBV_QPS_RESET);
       c.accepted(c.other_way().modify(loop.b().qp.raw(), move.attr, move.mask), "ibv_modify_qp of the peer to RESET");
     }
