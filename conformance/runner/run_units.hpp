@@ -37,9 +37,9 @@ public:
 };
 
 /// Runs each unit in a worker: up to `jobs` at a time, and those that want to be alone, or exhaust the device, one
-/// after the other at the end. A crash or a hang is the running unit's own, and a new worker, which first tries the
-/// device, goes on. Returns why it ended early: the device can't be used any more, or the watch said so; empty when all
-/// ran.
+/// after the other at the end (where no worker disturbs another's device, all of them together). A crash or a hang is
+/// the running unit's own, and a new worker, which first tries the device, goes on. Returns why it ended early: the
+/// device can't be used any more, or the watch said so; empty when all ran.
 std::string run_units(const std::vector<Unit>& units, const WorkerPlan& plan, Watch& watch);
 
 }  // namespace conform
