@@ -80,15 +80,19 @@ tl::expected<std::unique_ptr<Host>, std::string> Host::on(const NetOptions& opti
   host->mutex.inert_in_child();
   host->impairments_ = options.impairments;
   tl::expected<std::unique_ptr<Net>, std::string> net;
+  std::vector<std::vector<engine::wire::Gid>> addresses;
+  for (const std::string& text : options.addresses) {
+    const auto gid = address_from(text);
+    if (!gid) return tl::unexpected("'" + text + "' is no address; one is written as 10.0.0.1 or fe80::1");
+    addresses.push_back({*gid});
+  }
   if (options.kind == NetKind::shared) {
-    net = SharedNet::join(options.fabric, host->mutex, host->clock_);
-  } else {
-    std::vector<std::vector<engine::wire::Gid>> addresses;
-    for (const std::string& text : options.addresses) {
-      const auto gid = address_from(text);
-      if (!gid) return tl::unexpected("'" + text + "' is no address; one is written as 10.0.0.1 or fe80::1");
-      addresses.push_back({*gid});
+    if (!addresses.empty() && addresses.size() < options.ports) {
+      return tl::unexpected(std::to_string(addresses.size()) + " addresses were given to NICs that have " +
+                            std::to_string(options.ports) + " ports");
     }
+    net = SharedNet::join(options.fabric, GivenAddresses(std::move(addresses)), host->mutex, host->clock_);
+  } else {
     net = UdpNet::open(std::move(addresses), options.ports, host->mutex, host->clock_);
   }
   if (!net) return tl::unexpected(std::move(net.error()));

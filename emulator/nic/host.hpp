@@ -36,7 +36,8 @@ enum class NetKind : std::uint8_t {
 struct NetOptions {
   NetKind kind = NetKind::in_process;
   std::string fabric = "default";  ///< of `shared`: its name
-  /// Of `udp`: what the ports of the NICs have, in turn, as 10.0.0.1 or fe80::1; empty: those of the interfaces.
+  /// Of `shared` and `udp`: what the ports of the NICs have, in turn, as 10.0.0.1 or fe80::1. Of `shared`, others may
+  /// have the same. Empty: of `shared` the process's own, of `udp` those of the interfaces.
   std::vector<std::string> addresses;
   std::size_t ports = 1;  ///< that want addresses
   engine::fabric::Impairments impairments;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "nic/net.hpp"
 
+#include <algorithm>
+
 namespace verbena::emulator {
 
 std::vector<engine::wire::Gid> own_addresses(std::uint32_t host, std::uint32_t nic, std::uint8_t port) {
@@ -16,6 +18,18 @@ std::vector<engine::wire::Gid> own_addresses(std::uint32_t host, std::uint32_t n
   constexpr std::uint32_t kFirst = 11;
   return {link_local,
           engine::wire::mapped(10, static_cast<std::uint8_t>(kFirst + host), port, static_cast<std::uint8_t>(nic + 1))};
+}
+
+bool same_network(const engine::wire::Gid& one, const engine::wire::Gid& other, std::ptrdiff_t last_bytes) noexcept {
+  const auto link_local = [](const engine::wire::Gid& ip) {
+    return ip[0] == std::byte{0xfe} && (ip[1] & std::byte{0xc0}) == std::byte{0x80};
+  };
+  if (link_local(one) || link_local(other)) return link_local(one) && link_local(other);
+  return std::equal(one.begin(), one.end() - last_bytes, other.begin());
+}
+
+bool Net::neighbours(const engine::wire::Gid& own, const engine::wire::Gid& other) const {
+  return same_network(own, other, 1);
 }
 
 }  // namespace verbena::emulator

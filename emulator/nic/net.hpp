@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/fabric/impairments.hpp"
@@ -50,6 +51,15 @@ public:
   virtual std::uint32_t largest_mtu() const noexcept { return 4096; }
   /// What its wire does to packets from now on; false where it has no such switch.
   virtual bool impair(const engine::fabric::Impairments& /*impairments*/) { return false; }
+  /// Whether it leads from this address of a NIC here to that one without anybody between them.
+  virtual bool neighbours(const engine::wire::Gid& own, const engine::wire::Gid& other) const;
+  /// Who answers to that address, or of several who has that queue pair: a number that nobody had there before; 0 where
+  /// nobody does. Nothing where only sending something there would tell.
+  virtual std::optional<std::uint64_t> who(const engine::wire::Gid& /*address*/, std::uint32_t /*qpn*/) {
+    return std::nullopt;
+  }
+  /// NICs of other processes may have the same addresses as those here.
+  virtual bool shares_addresses() const noexcept { return false; }
   /// Others are on it: a child of fork() is then none of them, and all of its NICs are inert.
   virtual bool reaches_others() const noexcept { return true; }
 };
@@ -57,5 +67,8 @@ public:
 /// fe80::, and 10.11.0.0/16 or one of the networks behind it: what NICs have where nothing else gives them addresses.
 /// `host` is below 240.
 std::vector<engine::wire::Gid> own_addresses(std::uint32_t host, std::uint32_t nic, std::uint8_t port);
+
+/// Both of link scope, or both of IPv4 or neither and alike in all bytes but as many at the end.
+bool same_network(const engine::wire::Gid& one, const engine::wire::Gid& other, std::ptrdiff_t last_bytes) noexcept;
 
 }  // namespace verbena::emulator

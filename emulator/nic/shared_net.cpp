@@ -31,8 +31,8 @@ private:
 
 }  // namespace
 
-tl::expected<std::unique_ptr<Net>, std::string> SharedNet::join(const std::string& name, HostMutex& mutex,
-                                                                engine::transport::Clock& clock) {
+tl::expected<std::unique_ptr<Net>, std::string> SharedNet::join(const std::string& name, GivenAddresses addresses,
+                                                                HostMutex& mutex, engine::transport::Clock& clock) {
   Shared::Options options;
   options.name = name;
   auto joined = Shared::join(std::move(options), mutex, clock);
@@ -40,7 +40,7 @@ tl::expected<std::unique_ptr<Net>, std::string> SharedNet::join(const std::strin
     return tl::unexpected("the fabric '" + name + "' can't be joined: " + joined.error().what + " (" +
                           std::strerror(joined.error().error) + ")");
   }
-  return std::make_unique<SharedNet>(std::move(*joined));
+  return std::make_unique<SharedNet>(std::move(*joined), std::move(addresses));
 }
 
 std::unique_ptr<engine::fabric::Port> SharedNet::port() {

@@ -70,6 +70,36 @@ std::uint32_t room_of(const engine::wire::Gid& gid) {
   return mtu;
 }
 
+/// The address that the kernel would send from; nothing where no route leads there. Nothing is sent.
+std::optional<engine::wire::Gid> source_towards(const engine::wire::Gid& to) {
+  const bool v4 = engine::wire::is_mapped(to);
+  const engine::fabric::Descriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return std::nullopt;
+  constexpr std::uint16_t kPort = 4791;
+  engine::wire::Gid source{};
+  if (v4) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(kPort);
+    std::memcpy(&address.sin_addr, to.data() + 12, sizeof address.sin_addr);
+    socklen_t length = sizeof address;
+    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return std::nullopt;
+    if (::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
+    source[10] = source[11] = std::byte{0xff};
+    std::memcpy(source.data() + 12, &address.sin_addr, sizeof address.sin_addr);
+  } else {
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(kPort);
+    std::memcpy(&address.sin6_addr, to.data(), to.size());
+    socklen_t length = sizeof address;
+    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return std::nullopt;
+    if (::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
+    std::memcpy(source.data(), &address.sin6_addr, source.size());
+  }
+  return source;
+}
+
 }  // namespace
 
 std::optional<engine::wire::Gid> address_from(const std::string& text) {
@@ -166,12 +196,8 @@ std::unique_ptr<engine::fabric::Port> UdpNet::port() {
   return std::make_unique<Port>(*this);
 }
 
-std::vector<engine::wire::Gid> UdpNet::addresses(std::uint32_t nic, std::uint8_t port) {
-  const std::pair asked(nic, port);
-  auto found = std::find(given_.begin(), given_.end(), asked);
-  if (found == given_.end()) found = given_.insert(found, asked);
-  const auto place = static_cast<std::size_t>(found - given_.begin());
-  return place < addresses_.size() ? addresses_[place] : std::vector<engine::wire::Gid>{};
+bool UdpNet::neighbours(const engine::wire::Gid& own, const engine::wire::Gid& other) const {
+  return same_network(own, other, 1) || source_towards(other) == own;
 }
 
 bool UdpNet::take() {
@@ -233,8 +259,8 @@ Time UdpNet::turn(std::vector<pollfd>& watched) {
   const bool polls = std::exchange(polled_, false);
   if (dozes_ == polls) polls_ = 0;
   dozes_ = !polls;
-  const bool came = take();
   expire();
+  const bool came = take();
   const Time now = clock_.now();
   Time sleep = polls ? kLook : came ? Time{} : kLongestSleep;
   if (const auto due = next()) sleep = std::clamp(*due - now, Time{}, sleep);

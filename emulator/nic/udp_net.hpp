@@ -14,6 +14,7 @@
 #include "engine/fabric/descriptor.hpp"
 #include "engine/fabric/udp.hpp"
 #include "engine/transport/time.hpp"
+#include "nic/given_addresses.hpp"
 #include "nic/host_mutex.hpp"
 #include "nic/net.hpp"
 
@@ -34,7 +35,9 @@ public:
   ~UdpNet() override;
 
   std::unique_ptr<engine::fabric::Port> port() override;
-  std::vector<engine::wire::Gid> addresses(std::uint32_t nic, std::uint8_t port) override;
+  std::vector<engine::wire::Gid> addresses(std::uint32_t nic, std::uint8_t port) override {
+    return addresses_.of(nic, port);
+  }
   void add(engine::transport::Adapter& adapter) override { adapters_.push_back(&adapter); }
   void remove(engine::transport::Adapter& adapter) noexcept override { std::erase(adapters_, &adapter); }
   void add(engine::transport::Served& served) override { served_.push_back(&served); }
@@ -44,6 +47,8 @@ public:
   void doze() override;
   bool joins_groups() const noexcept override { return true; }
   std::uint32_t largest_mtu() const noexcept override { return settings_.largest_mtu; }
+  /// Where the namespace's routes lead from that address, too: what is between is the kernel's business.
+  bool neighbours(const engine::wire::Gid& own, const engine::wire::Gid& other) const override;
 
 private:
   class Port;
@@ -60,8 +65,7 @@ private:
 
   HostMutex& mutex_;
   engine::transport::Clock& clock_;
-  std::vector<std::vector<engine::wire::Gid>> addresses_;
-  std::vector<std::pair<std::uint32_t, std::uint8_t>> given_;  ///< to which NIC and port, in the same order
+  GivenAddresses addresses_;
   engine::fabric::UdpSettings settings_;
   engine::fabric::Udp fabric_;
   std::vector<Port*> ports_;

@@ -21,7 +21,7 @@ struct EmulatedOptions {
   // How the NICs reach others; emulated_verbs() leaves these aside.
   NetKind net = NetKind::in_process;
   std::string fabric = "default";      ///< NetKind::shared: who gives the same name is on the same one
-  std::vector<std::string> addresses;  ///< NetKind::udp: one for each port of the NICs; empty: those of the interfaces
+  std::vector<std::string> addresses;  ///< one for each port of the NICs (NetOptions::addresses)
   /// Switched on in each NIC, beside those of its model; one that the model names too has these parameters. For one NIC
   /// alone they go into its model.
   std::vector<SwitchedFault> faults;

@@ -63,8 +63,8 @@ int Shared::progress(int budget) noexcept {
   if (!guard_.here()) return 0;
   service_.polled();
   const int done = work(budget);
-  for (transport::Served* const each : served_) each->serve();
   if (++rounds_ % kClockEvery == 0) expire();
+  for (transport::Served* const each : served_) each->serve();
   return done;
 }
 
@@ -76,9 +76,9 @@ void Shared::settle() noexcept {
 SharedService::Work::Round Shared::serve() noexcept {
   Round round;
   round.done = work(kBudget);
-  for (transport::Served* const each : served_) each->serve();
   push_stuck(true);
   expire();
+  for (transport::Served* const each : served_) each->serve();
   round.stuck = !stuck_.empty();
   if (const auto at = next()) round.until = *at - clock_.now();
   return round;

@@ -99,6 +99,9 @@ public:
   bool here() const noexcept { return guard_.here(); }
   const SharedCounts& counts() const noexcept { return counts_; }
   std::uint32_t slot() const noexcept { return board_.slot(); }
+  /// Who answers to that address: a number that no process had before it; 0 where none that lives does. Nothing where
+  /// several do, unless a queue pair's number says which of them. Asks the kernel.
+  std::optional<std::uint32_t> who(const wire::Gid& gid, std::uint32_t qpn);
 
 private:
   static constexpr unsigned kSlotShift = 16;

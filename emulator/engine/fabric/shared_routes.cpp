@@ -145,6 +145,26 @@ Shared::Peer* Shared::reach(std::uint32_t slot, const wire::Gid& gid) {
   return has ? &peer : nullptr;
 }
 
+std::optional<std::uint32_t> Shared::who(const wire::Gid& gid, std::uint32_t qpn) {
+  if (!guard_.here()) return 0;
+  const std::uint32_t named = qpn >> kSlotShift;
+  std::uint32_t found = 0;
+  for (std::uint32_t slot = 1; slot <= kSlots; ++slot) {
+    if (named != 0 && named != slot) continue;
+    std::uint32_t incarnation = 0;
+    if (slot == board_.slot()) {
+      const bool own = std::any_of(ports_.begin(), ports_.end(), [&gid](const Port* port) { return port->has(gid); });
+      if (own) incarnation = board_.incarnation();
+    } else if (board_.at(slot).incarnation.load(std::memory_order_relaxed) != 0) {
+      const Peer* const peer = reach(slot, gid);
+      if (peer != nullptr && board_.lives(slot, peer->says->process)) incarnation = peer->says->incarnation;
+    }
+    if (incarnation != 0 && found != 0) return std::nullopt;
+    found = std::max(found, incarnation);
+  }
+  return found;
+}
+
 Outgoing& Shared::outgoing(std::uint32_t slot, Peer& peer) {
   if (!peer.out || peer.out->incarnation() != peer.says->incarnation)
     peer.out = std::make_unique<Outgoing>(board_, slot, peer.says->incarnation, counts_);

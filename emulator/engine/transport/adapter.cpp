@@ -167,6 +167,7 @@ void Adapter::enter(QueuePair& qp, ibv_qp_state state) {
       if (before != IBV_QPS_ERR && qp.shared != nullptr && conduct_.last_wqe_event)
         notices_.on_queue_pair(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
       flush(qp);
+      if (before != IBV_QPS_ERR) notices_.on_error(qp);
       break;
     default:
       break;

@@ -48,6 +48,8 @@ public:
   virtual void on_shared_receive_queue(queues::SharedReceiveQueue& srq, ibv_event_type event) noexcept = 0;
   /// IBV_EVENT_DEVICE_FATAL: the NIC has stopped, while this queue pair was sending.
   virtual void on_stopped(QueuePair& /*qp*/) noexcept {}
+  /// It is in ERR now, for whatever reason. The adapter is in the middle of it.
+  virtual void on_error(QueuePair& /*qp*/) noexcept {}
 };
 
 }  // namespace verbena::engine::transport
