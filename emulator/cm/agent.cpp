@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace verbena::emulator::cm {
 
@@ -343,6 +344,79 @@ void Agent::expired(Connection& connection) {
   }
 }
 
+/// The other end has gone without a word.
+void Agent::left_alone(Connection& connection) {
+  stop_waiting(connection);
+  switch (connection.state) {
+    case State::req_sent:
+    case State::mra_req_received:
+    case State::req_received:
+    case State::mra_req_sent:
+      end(connection);
+      return tell(connection, Told::What::req_error);
+    case State::rep_received:
+    case State::mra_rep_sent:
+    case State::rep_sent:
+    case State::mra_rep_received:
+      enter_timewait(connection);
+      return tell(connection, Told::What::rep_error);
+    case State::established:
+      enter_timewait(connection);
+      return tell(connection, Told::What::dreq);
+    case State::dreq_sent:
+    case State::dreq_received:
+      enter_timewait(connection);
+      return tell(connection, Told::What::drep);
+    case State::sidr_req_sent:
+      end(connection);
+      return tell(connection, Told::What::sidr_error);
+    default:
+      return;
+  }
+}
+
+bool Agent::look_after(const Who& who) {
+  std::map<std::pair<engine::wire::Gid, std::uint32_t>, std::optional<std::uint64_t>> there;
+  std::vector<Connection*> alone;
+  bool any = false;
+  for (const auto& [id, connection] : connections_) {
+    if (connection->state == State::idle || connection->state == State::timewait) continue;
+    // One process has all the queue pairs of a number's upper byte (Shared::number).
+    constexpr unsigned kProcessShift = 16;
+    const std::uint32_t process = connection->remote_qpn >> kProcessShift << kProcessShift;
+    const auto [entry, fresh] = there.try_emplace({connection->to.ip.destination, process});
+    if (fresh) entry->second = who(connection->to.ip.destination, process);
+    if (!connection->other) connection->other = entry->second;
+    if (entry->second && entry->second != connection->other) {
+      alone.push_back(connection.get());
+    } else {
+      any = true;
+    }
+  }
+  for (Connection* const connection : alone) left_alone(*connection);
+  return any;
+}
+
+void Agent::listened() {
+  for (const auto& [due, received] : std::exchange(unheard_, {})) take(received);
+}
+
+void Agent::leave() {
+  constexpr int kTimes = 3;  // of a lost packet in twenty, one in eight thousand ends isn't told
+  for (const auto& [id, connection] : connections_) {
+    connection->user = nullptr;
+    if (connection->state == State::established) disconnect(*connection);
+    if (connection->state == State::dreq_sent) {
+      for (int time = 1; time < kTimes; ++time) service_.send(connection->to, connection->under_way);
+    } else if (connection->state == State::dreq_received) {
+      confirm_disconnect(*connection);
+    } else {
+      const bool begun = connection->state == State::req_sent || connection->state == State::mra_req_received;
+      reject(*connection, begun ? Reason::timeout : Reason::consumer_defined, {});
+    }
+  }
+}
+
 void Agent::tell(Connection& connection, Told::What what, const Message* message) {
   if (connection.user != nullptr) owner_.told(connection, {what, message});
 }
@@ -353,16 +427,19 @@ bool Agent::progress() {
     did = true;
     take(*received);
   }
-  if (waiting_.empty() && rejections_.empty()) return did;
+  if (waiting_.empty() && unheard_.empty()) return did;
   const Time now = clock_.now();
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
     did = true;
     expired(*waiting_.begin()->second);
   }
-  while (!rejections_.empty() && rejections_.begin()->first <= now) {
+  while (!unheard_.empty() && unheard_.begin()->first <= now) {
     did = true;
-    service_.send(rejections_.begin()->second.to, rejections_.begin()->second.mad);
-    rejections_.erase(rejections_.begin());
+    const Received received = unheard_.begin()->second;
+    unheard_.erase(unheard_.begin());
+    last_call_ = true;
+    take(received);
+    last_call_ = false;
   }
   return did;
 }
@@ -370,7 +447,7 @@ bool Agent::progress() {
 std::optional<Time> Agent::next() const noexcept {
   std::optional<Time> next;
   if (!waiting_.empty()) next = waiting_.begin()->first;
-  if (!rejections_.empty() && (!next || rejections_.begin()->first < *next)) next = rejections_.begin()->first;
+  if (!unheard_.empty() && (!next || unheard_.begin()->first < *next)) next = unheard_.begin()->first;
   return next;
 }
 

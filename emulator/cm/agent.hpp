@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,9 @@ public:
     /// service says at once that it has the request, and who doesn't says nothing before this time is over; 0 where it
     /// is alone.
     std::chrono::milliseconds rejection_delay{};
+    /// How long a request waits for somebody to listen before it is rejected: programs have the time between two calls
+    /// counted in what a wire takes.
+    std::chrono::milliseconds listener_wait{};
   };
   Agent(GeneralService& service, engine::transport::Clock& clock, Owner& owner, Identity identity)
       : service_(service), clock_(clock), owner_(owner), identity_(identity), next_id_(identity.first_id) {}
@@ -119,18 +123,21 @@ public:
                   Data data);
   int answer_service(Connection& connection, SidrStatus status, std::uint32_t qpn, std::uint32_t qkey, Data data);
 
+  /// Connections whose other end isn't there any more end as if it had said so, and their users are told. `who` says
+  /// who is there now (Net::who). False where none is left to look after.
+  using Who = std::function<std::optional<std::uint64_t>(const engine::wire::Gid& address, std::uint32_t qpn)>;
+  bool look_after(const Who& who);
+  /// Somebody listens now: requests that wait for that are taken.
+  void listened();
+  /// All of it ends, and nothing is heard any more: the other ends are told, more than once, as they can't ask again.
+  void leave();
+
   /// Takes what has come and does what is due; false where there was nothing.
   bool progress();
   /// When something will be due.
   std::optional<engine::transport::Time> next() const noexcept;
 
 private:
-  struct Rejection {
-    engine::transport::Time due{};
-    engine::queues::Address to{};
-    Mad mad{};
-  };
-
   // agent_receive.cpp
   void take(const Received& received);
   void on(const Req& req, const Message& message, const Received& received);
@@ -160,6 +167,7 @@ private:
   void forget_queue_pair(const Connection& connection) noexcept;
   void forget(const Connection& connection) noexcept;
   void expired(Connection& connection);
+  void left_alone(Connection& connection);
   void tell(Connection& connection, Told::What what, const Message* message = nullptr);
   std::uint64_t new_transaction(const Connection& connection) const noexcept;
 
@@ -173,7 +181,8 @@ private:
   std::map<Remote, Connection*> by_remote_id_;
   std::map<Remote, Connection*> by_remote_qpn_;
   std::set<std::pair<engine::transport::Time, Connection*>> waiting_;
-  std::multimap<engine::transport::Time, Rejection> rejections_;
+  std::multimap<engine::transport::Time, Received> unheard_;  ///< requests that nobody listened to yet, until when
+  bool last_call_ = false;  ///< what is taken has waited long enough
 };
 
 }  // namespace verbena::emulator::cm

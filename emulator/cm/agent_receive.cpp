@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // What messages do to connections, and which of them are answered at once.
+#include <algorithm>
+
 #include "cm/agent.hpp"
 #include "engine/wire/bytes.hpp"
 
@@ -99,17 +101,10 @@ void Agent::refuse(const Req& req, const Message& message, const Received& recei
   rej.remote_comm_id = req.local_comm_id;
   rej.message = Answers::req;
   rej.reason = reason;
-  if (reason != Reason::invalid_service_id || identity_.rejection_delay.count() == 0) {
+  const auto wait = std::max(identity_.rejection_delay, identity_.listener_wait);
+  if (reason != Reason::invalid_service_id || last_call_ || wait.count() == 0)
     return answer(received, message.transaction_id, rej);
-  }
-  Rejection later;
-  later.due = clock_.now() + identity_.rejection_delay;
-  later.to.ip.source = received.destination;
-  later.to.ip.destination = received.source;
-  later.to.ip.version =
-      engine::wire::is_mapped(received.source) ? engine::wire::IpVersion::v4 : engine::wire::IpVersion::v6;
-  later.mad = encode({message.transaction_id, rej});
-  rejections_.emplace(later.due, later);
+  unheard_.emplace(clock_.now() + wait, received);
 }
 
 void Agent::on(const Mra& mra, const Message& /*message*/, const Received& /*received*/) {

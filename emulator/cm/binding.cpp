@@ -6,6 +6,7 @@
 
 #include "cm/addresses.hpp"
 #include "cm/ids.hpp"
+#include "engine/fabric/address_book.hpp"
 #include "engine/wire/bytes.hpp"
 
 namespace verbena::emulator::cm {
@@ -20,16 +21,6 @@ constexpr int kKernelNotSupported = 524;
 /// As interfaces of emulated NICs are numbered (verbs/devices.cpp, ndev_ifindex).
 std::uint32_t interface_of(const Nic& nic) noexcept {
   return nic.number() + 2;
-}
-
-bool link_local(const Gid& ip) noexcept {
-  return ip[0] == std::byte{0xfe} && ip[1] == std::byte{0x80};
-}
-
-/// IPv4's /24, and link scope.
-bool same_net(const Gid& one, const Gid& other) noexcept {
-  if (link_local(one) || link_local(other)) return link_local(one) && link_local(other);
-  return std::equal(one.begin(), one.end() - 1, other.begin());
 }
 
 std::uint16_t network_port(std::uint16_t port) noexcept {
@@ -53,17 +44,28 @@ Manager::Local Manager::whose(const Gid& ip, std::uint32_t scope) const noexcept
   return {};
 }
 
-Manager::Local Manager::way_out(const Gid& destination, std::uint32_t scope) const noexcept {
+Manager::Local Manager::way_out(const Gid& destination, std::uint32_t scope) const {
+  const Net* const net = host_.net();
+  if (net == nullptr) return {};
   for (const auto& station : stations_) {
     Nic& nic = *station->nic;
     if (scope != 0 && scope != interface_of(nic)) continue;
     for (std::uint8_t port = 1; port <= nic.ports(); ++port) {
       const auto& own = nic.addresses(port);
-      if (std::any_of(own.begin(), own.end(), [&](const Gid& each) { return same_net(each, destination); }))
+      if (std::any_of(own.begin(), own.end(), [&](const Gid& each) { return net->neighbours(each, destination); }))
         return {&nic, port};
     }
   }
   return {};
+}
+
+/// Whichever NIC there is. Where NICs have addresses of the loopback interface, others of them are their neighbours',
+/// but for the first.
+bool Manager::is_own(const sockaddr_storage& address) const {
+  if (is_zero(address)) return true;
+  if (!is_loopback(address)) return false;
+  const Gid ip = ip_of(address);
+  return ip == engine::wire::mapped(127, 0, 0, 1) || way_out(ip, 0).nic == nullptr;
 }
 
 Manager::Local Manager::first() const noexcept {
@@ -99,7 +101,7 @@ int Manager::bind(Identifier& id, const sockaddr_storage& address) {
     id.scope = scope_of(address);
   }
   id.source() = address;
-  if (!is_any(address)) {
+  if (!is_own(address)) {
     if (const int error = attach(id, address); error != 0) return error;
   }
   if (!id.family_set && address.ss_family == AF_INET) id.one_family = true;
@@ -130,7 +132,7 @@ int Manager::resolve_address(Identifier& id, const sockaddr_storage* source, con
   id.destination() = destination;
   const Gid ip = ip_of(destination);
   int status = 0;
-  if (is_any(destination)) {
+  if (is_own(destination)) {
     const Local local = id.nic != nullptr ? Local{id.nic, id.base.port_num} : first();
     if (local.nic == nullptr) return ENODEV;
     id.nic = local.nic;
@@ -151,7 +153,10 @@ int Manager::resolve_address(Identifier& id, const sockaddr_storage* source, con
     }
   } else {
     Local local = id.nic != nullptr ? Local{id.nic, id.base.port_num} : whose(ip, id.scope);
-    const bool answered = whose(ip, 0).nic != nullptr || options_.others;
+    // Nobody in particular answers for a group.
+    const bool to_group = engine::fabric::multicast(ip);
+    if (to_group && local.nic == nullptr && options_.others) local = first();
+    const bool answered = to_group || whose(ip, 0).nic != nullptr || (options_.others && host_.net()->who(ip, 0) != 0);
     if (local.nic == nullptr) local = way_out(ip, id.scope);
     if (local.nic == nullptr) {
       status = -ENETUNREACH;
@@ -182,7 +187,7 @@ int Manager::resolve_address(Identifier& id, const sockaddr_storage* source, con
 
 int Manager::find_way(Identifier& id) {
   const Gid own = own_ip(id);
-  const Gid peer = is_any(id.destination()) ? own : ip_of(id.destination());
+  const Gid peer = is_own(id.destination()) ? own : ip_of(id.destination());
   id.way = route(*id.nic, id.base.port_num, own, peer, id.traffic_class);
   return id.way ? 0 : ENODEV;
 }

@@ -43,6 +43,7 @@ struct Connection {
   ibv_qp_type type = IBV_QPT_RC;
   engine::queues::Address to{};  ///< where its messages go
   void* user = nullptr;          ///< whose connection it is
+  std::optional<std::uint64_t> other;  ///< who the other end is, where the net can tell (Net::who)
 
   std::uint32_t local_qpn = 0;
   std::uint32_t remote_qpn = 0;

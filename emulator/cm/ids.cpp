@@ -41,7 +41,8 @@ Manager::Manager(Host& host, std::vector<Nic*> nics, Options options)
         .node_guid = nic->node_guid(),
         .ack_delay = static_cast<std::uint8_t>(nic->profile().figure(Cap::local_ca_ack_delay)),
         .first_id = static_cast<std::uint32_t>(random_()),
-        .rejection_delay = options_.rejection_delay};
+        .rejection_delay = options_.rejection_delay,
+        .listener_wait = options_.listener_wait};
     stations_.push_back(std::make_unique<Station>(*nic, host.clock(), owner, identity));
   }
   host_.add(*this);
@@ -73,6 +74,7 @@ Identifier& Manager::make(rdma_event_channel* channel, void* context, rdma_port_
 
 void Manager::end(Identifier& id) {
   unanswered_.erase({id.due, &id});
+  failed_.erase(&id);
   drop_connection(id);
   ports_.give(id);
   id.stage = Stage::idle;
@@ -124,6 +126,7 @@ int Manager::listen(Identifier& id, int backlog) {
   if (const int error = ports_.may_listen(id); error != 0) return error;
   id.room = backlog > 0 && backlog < kMostBacklog ? backlog : kMostBacklog;
   id.stage = Stage::listen;
+  for (const auto& each : stations_) each->agent.listened();
   return 0;
 }
 
@@ -180,6 +183,7 @@ int Manager::connect(Identifier& id, const rdma_conn_param& param) {
   }
   id.connection = &connection;
   id.stage = Stage::connect;
+  watch(connection);
   return 0;
 }
 
@@ -309,8 +313,34 @@ void Manager::migrate(Identifier& id, rdma_event_channel& channel) {
   }
 }
 
+/// From now on it is looked whether the other end is there.
+void Manager::watch(Connection& connection) {
+  Net* const net = host_.net();
+  if (net == nullptr || !options_.others) return;
+  connection.other = net->who(connection.to.ip.destination, connection.remote_qpn);
+  const bool known = connection.other || net->shares_addresses();
+  if (known && !look_) look_ = host_.clock().now() + options_.look_every;
+}
+
+void Manager::look_after() {
+  Net* const net = host_.net();
+  look_.reset();
+  if (net == nullptr) return;
+  bool any = false;
+  for (const auto& each : stations_) {
+    any =
+        each->agent.look_after([net](const Gid& address, std::uint32_t qpn) { return net->who(address, qpn); }) || any;
+  }
+  if (any) look_ = host_.clock().now() + options_.look_every;
+}
+
+void Manager::leave() {
+  for (const auto& each : stations_) each->agent.leave();
+}
+
 bool Manager::serve() {
   bool did = false;
+  if (!failed_.empty()) end_failed();
   for (bool again = true; again;) {
     again = false;
     for (const auto& each : stations_) again = each->agent.progress() || again;
@@ -323,12 +353,15 @@ bool Manager::serve() {
     raise(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
     did = true;
   }
+  if (look_ && *look_ <= host_.clock().now()) look_after();
   return did;
 }
 
 std::optional<Time> Manager::next() const noexcept {
   std::optional<Time> next;
+  if (!failed_.empty()) return Time{};
   if (!unanswered_.empty()) next = unanswered_.begin()->first;
+  if (look_ && (!next || *look_ < *next)) next = look_;
   for (const auto& each : stations_) {
     if (const auto due = each->agent.next(); due && (!next || *due < *next)) next = due;
   }

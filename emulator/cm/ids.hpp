@@ -30,10 +30,14 @@ public:
   struct Options {
     Times times;
     std::uint32_t seed = 1;  ///< of port numbers, PSNs and the agents' own numbers; another one in each process
-    /// NICs of other processes may be there: an address that none here has is taken for theirs.
+    /// NICs of other processes may be there: an address that none here has is theirs, or taken for theirs where the
+    /// net can't tell.
     bool others = false;
+    /// How often it is looked whether other ends are there, where the net can tell.
+    std::chrono::milliseconds look_every{250};
     /// And may have the same addresses as those here (Agent::Identity).
     std::chrono::milliseconds rejection_delay{};
+    std::chrono::milliseconds listener_wait{};  ///< Agent::Identity
   };
   Manager(Host& host, std::vector<Nic*> nics, Options options);
   ~Manager() override;
@@ -65,6 +69,10 @@ public:
 
   /// A queue pair is about to go: a connection of iWARP that stands on it ends.
   void queue_pair_goes(const Nic& nic, std::uint32_t number);
+  /// One is in ERR: a connection of iWARP that stands on it will end.
+  void queue_pair_failed(const Nic& nic, std::uint32_t number);
+  /// The process ends: nothing is heard any more, and the other ends of all connections are told.
+  void leave();
 
   // Served
   bool serve() override;
@@ -91,8 +99,9 @@ private:
 
   // Where addresses lead: binding.cpp
   Local whose(const engine::wire::Gid& ip, std::uint32_t scope) const noexcept;
-  Local way_out(const engine::wire::Gid& destination, std::uint32_t scope) const noexcept;
+  Local way_out(const engine::wire::Gid& destination, std::uint32_t scope) const;
   Local first() const noexcept;
+  bool is_own(const sockaddr_storage& address) const;
   int attach(Identifier& id, const sockaddr_storage& address);
   engine::wire::Gid own_ip(const Identifier& id) const noexcept;
   int find_way(Identifier& id);
@@ -103,11 +112,14 @@ private:
   void raise(std::unique_ptr<Event> event);
   void raise(Identifier& id, rdma_cm_event_type type, int status = 0) { raise(event(id, type, status)); }
   void drop_connection(Identifier& id);
+  void watch(Connection& connection);
+  void look_after();
   int set_qkey(Identifier& id, std::uint32_t qkey) noexcept;
   void fill_addresses(Identifier& id) noexcept;
 
   // What an iWARP driver does with a queue pair: offload.cpp
   int bring_up(Identifier& id);
+  void end_failed();
   void bring_down(Identifier& id);
 
   Host& host_;
@@ -117,6 +129,8 @@ private:
   std::vector<std::unique_ptr<Station>> stations_;
   std::set<Identifier*> identifiers_;
   std::set<std::pair<engine::transport::Time, Identifier*>> unanswered_;  ///< questions about addresses
+  std::set<Identifier*> failed_;  ///< of iWARP: their queue pair is in ERR
+  std::optional<engine::transport::Time> look_;  ///< when other ends are looked after next
 };
 
 /// The private data of an event, as many bytes as the message has room for behind `from`.

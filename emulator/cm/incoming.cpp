@@ -56,6 +56,7 @@ Owner::Verdict Manager::requested(Connection& connection, const Message& message
   id.connection = &connection;
   connection.user = &id;
   id.way = way;
+  watch(connection);
   id.source() = socket_address(header->destination, port_of(connection.service), local.nic->number() + 2);
   id.destination() = socket_address(header->source, header->port, local.nic->number() + 2);
   fill_addresses(id);

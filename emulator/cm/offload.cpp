@@ -4,6 +4,7 @@
 // no emulated NIC speaks.
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "cm/ids.hpp"
 
@@ -25,6 +26,9 @@ int Manager::bring_up(Identifier& id) {
   qp->route = id.way->messages;
   qp->route.udp.source_port = static_cast<std::uint16_t>(0xc000 | (qp->number & 0x3fff));
   ibv_qp_attr& attr = qp->attr;
+  // Whatever was asked for: a region says what may be done to it (linux drivers/infiniband/hw/irdma/verbs.c
+  // irdma_iw_fill_and_set_qpctx_info; sw/siw notes the flags and looks at none).
+  attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
   attr.port_num = id.base.port_num;
   attr.ah_attr = id.way->ah;
   attr.path_mtu = static_cast<ibv_mtu>(connection.path_mtu);
@@ -93,6 +97,33 @@ void Manager::queue_pair_goes(const Nic& nic, std::uint32_t number) {
   for (Identifier* const id : identifiers_) {
     if (id->nic != &nic || id->qp_num != number || id->connection == nullptr || !iwarp(*id)) continue;
     station(nic).agent.disconnect(*id->connection);
+  }
+}
+
+void Manager::queue_pair_failed(const Nic& nic, std::uint32_t number) {
+  for (Identifier* const id : identifiers_) {
+    if (id->nic == &nic && id->qp_num == number && id->connection != nullptr && iwarp(*id)) failed_.insert(id);
+  }
+}
+
+/// Their connection is closed with them (linux drivers/infiniband/sw/siw/siw_qp.c siw_qp_llp_close, siw_cm.c
+/// siw_qp_cm_drop).
+void Manager::end_failed() {
+  for (Identifier* const id : std::exchange(failed_, {})) {
+    if (id->stage != Stage::connect || id->connection == nullptr) continue;
+    const engine::transport::QueuePair* const qp = id->nic->adapter().find(id->qp_num);
+    if (qp == nullptr || qp->state != IBV_QPS_ERR) continue;
+    switch (id->connection->state) {
+      case State::established:
+      case State::rep_sent:
+      case State::mra_rep_received:
+        if (station(*id->nic).agent.disconnect(*id->connection) != 0) reject(*id, {});
+        id->stage = Stage::disconnect;
+        raise(*id, RDMA_CM_EVENT_DISCONNECTED);
+        break;
+      default:
+        break;
+    }
   }
 }
 

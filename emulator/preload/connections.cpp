@@ -3,6 +3,7 @@
 // what is composed here: rdma-core librdmacm/cma.c, with its man pages.
 #include <endian.h>
 #include <rdma/rdma_cma.h>
+#include <rdma/rsocket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -137,16 +138,8 @@ int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* attr) {
 int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
   EmulatedVerbs* const verbs = emulated();
   if (verbs == nullptr) return forward<&rdma_create_qp_ex>("rdma_create_qp_ex", id, attr);
-  if ((attr->comp_mask & ~static_cast<std::uint32_t>(IBV_QP_INIT_ATTR_PD)) != 0) {
-    absent("rdma_create_qp_ex with more than a protection domain");
-    return -1;
-  }
-  ibv_qp_init_attr plain{attr->qp_context, attr->send_cq, attr->recv_cq,   attr->srq,
-                         attr->cap,        attr->qp_type, attr->sq_sig_all};
-  ibv_pd* const pd = (attr->comp_mask & IBV_QP_INIT_ATTR_PD) != 0 ? attr->pd : nullptr;
-  const int result = minus_one(*verbs, [&] { return verbs->cm_create_qp(id, pd, plain); });
-  attr->cap = plain.cap;
-  return result;
+  if ((attr->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) attr->pd = nullptr;
+  return minus_one(*verbs, [&] { return verbs->cm_create_qp_ex(id, *attr); });
 }
 
 void rdma_destroy_qp(rdma_cm_id* id) {
@@ -360,6 +353,13 @@ ibv_context** rdma_get_devices(int* count) {
 void rdma_free_devices(ibv_context** list) {
   if (emulated() != nullptr) return std::free(list);
   forward<&rdma_free_devices>("rdma_free_devices", list);
+}
+
+/// Librdmacm's sockets look into its own structures behind an id.
+int rsocket(int domain, int type, int protocol) {
+  if (emulated() == nullptr) return forward<&rsocket>("rsocket", domain, type, protocol);
+  absent("rsocket");
+  return -1;
 }
 
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {

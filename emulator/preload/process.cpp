@@ -64,7 +64,7 @@ struct Leaving {
   Leaving& operator=(const Leaving&) = delete;
   ~Leaving() {
     Entry* const entry = newest.load(std::memory_order_acquire);
-    if (entry != nullptr && here(*entry)) entry->emulated->host().end();
+    if (entry != nullptr && here(*entry)) entry->emulated->leave();
   }
 };
 const Leaving leaving;

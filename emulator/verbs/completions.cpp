@@ -266,6 +266,11 @@ void EmulatedVerbs::on_stopped(engine::transport::QueuePair& engine_qp) noexcept
   Context::of(static_cast<Qp*>(engine_qp.user)->plain()->context).events.push(event);
 }
 
+void EmulatedVerbs::on_error(engine::transport::QueuePair& qp) noexcept {
+  if (!manager_ || qp.user == nullptr) return;
+  manager_->queue_pair_failed(nic_of(static_cast<Qp*>(qp.user)->plain()->context), qp.number);
+}
+
 void EmulatedVerbs::on_queue_pair(engine::transport::QueuePair& engine_qp, ibv_event_type type) noexcept {
   Qp& qp = *static_cast<Qp*>(engine_qp.user);
   AsyncEvent event;

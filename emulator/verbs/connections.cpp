@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <random>
 
@@ -32,9 +34,20 @@ cm::Manager& EmulatedVerbs::manager() {
     cm::Manager::Options options;
     options.seed = std::random_device{}();
     options.others = host_->net() != nullptr && host_->net()->reaches_others();
+    constexpr std::chrono::milliseconds kForOthers(500);  // a busy machine's
+    if (options.others) options.listener_wait = kForOthers;
+    if (options.others && host_->net()->shares_addresses()) options.rejection_delay = kForOthers;
     manager_ = std::make_unique<cm::Manager>(*host_, std::move(nics), options);
   }
   return *manager_;
+}
+
+void EmulatedVerbs::leave() {
+  if (!host_->inert()) {
+    const std::scoped_lock lock(host_->mutex);
+    if (manager_) manager_->leave();
+  }
+  host_->end();
 }
 
 void EmulatedVerbs::end_connections() noexcept {
@@ -347,8 +360,19 @@ int EmulatedVerbs::initialise_qp(rdma_cm_id& id) {
 }
 
 int EmulatedVerbs::cm_create_qp(rdma_cm_id* plain, ibv_pd* pd, ibv_qp_init_attr& attr) {
+  ibv_qp_init_attr_ex extended{};
+  std::memcpy(&extended, &attr, sizeof attr);
+  extended.pd = pd;
+  const int error = cm_create_qp_ex(plain, extended);
+  std::memcpy(&attr, &extended, sizeof attr);
+  return error;
+}
+
+int EmulatedVerbs::cm_create_qp_ex(rdma_cm_id* plain, ibv_qp_init_attr_ex& attr) {
+  // The one begins with the other (infiniband/verbs.h).
+  static_assert(offsetof(ibv_qp_init_attr_ex, sq_sig_all) == offsetof(ibv_qp_init_attr, sq_sig_all));
   if (plain->qp != nullptr || plain->verbs == nullptr) return EINVAL;
-  if (pd == nullptr) pd = plain->pd;
+  ibv_pd* const pd = attr.pd != nullptr ? attr.pd : plain->pd;
   if (pd == nullptr || pd->context != plain->verbs) return EINVAL;
   const auto differs = [](const ibv_cq* one, const ibv_cq* other) {
     return one != nullptr && other != nullptr && one != other;
@@ -371,8 +395,16 @@ int EmulatedVerbs::cm_create_qp(rdma_cm_id* plain, ibv_pd* pd, ibv_qp_init_attr&
   if (attr.recv_cq == nullptr) attr.recv_cq = plain->recv_cq;
   if (attr.srq == nullptr) attr.srq = plain->srq;
   Made<ibv_qp> made;
-  if (error == 0) {
-    made = create_qp(pd, attr);
+  if (error == 0 && (attr.comp_mask & ~static_cast<std::uint32_t>(IBV_QP_INIT_ATTR_PD)) == 0) {
+    ibv_qp_init_attr usual{};
+    std::memcpy(&usual, &attr, sizeof usual);
+    made = create_qp(pd, usual);
+    attr.cap = usual.cap;
+    error = made ? 0 : made.error;
+  } else if (error == 0) {
+    attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
+    attr.pd = pd;
+    made = create_qp_ex(plain->verbs, attr);
     error = made ? 0 : made.error;
   }
   if (error == 0) {

@@ -25,6 +25,9 @@ public:
   ~EmulatedVerbs() override;
 
   Host& host() noexcept { return *host_; }
+  /// The process ends: other ends of connections are told, and the NICs leave their net. What is called after that
+  /// does nothing.
+  void leave();
   bool has(const ibv_device* device) const noexcept;
 
   // Devices
@@ -135,6 +138,8 @@ public:
   const char* cm_event_str(int event) override;
   int cm_init_qp_attr(rdma_cm_id* id, ibv_qp_attr& attr, int& mask) override;
   int cm_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr& attr) override;
+  /// rdma_create_qp_ex(3); without a protection domain it is the id's own.
+  int cm_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex& attr);
   void cm_destroy_qp(rdma_cm_id* id) override;
   int cm_join_multicast(rdma_cm_id* id, rdma_cm_join_mc_attr_ex& attr, void* context) override;
   int cm_leave_multicast(rdma_cm_id* id, sockaddr* group) override;
@@ -188,6 +193,7 @@ private:
   void on_completion_queue(engine::queues::CompletionQueue& cq) noexcept override;
   void on_shared_receive_queue(engine::queues::SharedReceiveQueue& srq, ibv_event_type event) noexcept override;
   void on_stopped(engine::transport::QueuePair& qp) noexcept override;
+  void on_error(engine::transport::QueuePair& qp) noexcept override;
 
   void write_files(const Nic& nic);
   void tell(const Nic& nic, std::uint8_t port, ibv_event_type event);

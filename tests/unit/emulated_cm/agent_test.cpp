@@ -336,6 +336,111 @@ TEST(Agents, NoticeThatAConnectionIsStale) {
   EXPECT_EQ(two.b.requests.size(), 1U);
 }
 
+/// What the one that is left is told, by how far both had come.
+TEST(Agents, AreToldThatTheOtherEndIsGone) {
+  struct Row {
+    const char* name;
+    int steps;  ///< asked, granted, ready, disconnecting
+    bool of_a;  ///< a is left, else b
+    Told::What what;
+    State after;
+  };
+  const Row rows[] = {
+      {"asked", 1, true, Told::What::req_error, State::idle},
+      {"was asked", 1, false, Told::What::req_error, State::idle},
+      {"got a reply", 2, true, Told::What::rep_error, State::timewait},
+      {"replied", 2, false, Told::What::rep_error, State::timewait},
+      {"connected", 3, true, Told::What::dreq, State::timewait},
+      {"was connected", 3, false, Told::What::dreq, State::timewait},
+      {"disconnects", 4, true, Told::What::drep, State::timewait},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    Two two;
+    Connection& calling = two.ask();
+    two.settle();
+    Connection& called = *two.b.requests.back();
+    if (row.steps >= 2) {
+      EXPECT_EQ(two.grant(called), 0);
+      two.settle();
+    }
+    if (row.steps >= 3) {
+      EXPECT_EQ(two.a.agent.ready(calling), 0);
+      two.settle();
+    }
+    if (row.steps >= 4) {
+      EXPECT_EQ(two.a.agent.disconnect(calling), 0);
+    }
+    Side& left = row.of_a ? two.a : two.b;
+    Connection& connection = row.of_a ? calling : called;
+    const auto is = [&left](std::uint64_t who) {
+      return left.agent.look_after([who](const engine::wire::Gid&, std::uint32_t) { return who; });
+    };
+    EXPECT_TRUE(is(7)) << "one that is there is looked after";
+    EXPECT_TRUE(is(7));
+    EXPECT_EQ(left.count(row.what), 0U);
+    EXPECT_FALSE(is(8)) << "another one is in its place";
+    EXPECT_EQ(left.count(row.what), 1U);
+    EXPECT_EQ(connection.state, row.after);
+    EXPECT_FALSE(is(8));
+    EXPECT_EQ(left.count(row.what), 1U) << "told once";
+  }
+}
+
+/// A listener that comes a little late is not too late; nobody at all is told of when the time is over.
+TEST(Agents, WaitForAListener) {
+  for (const bool comes : {true, false}) {
+    SCOPED_TRACE(comes);
+    Turned clock;
+    Impaired wire(clock, 1);
+    Side a(wire, clock, 1, {.node_guid = 0xa, .first_id = 100});
+    Side b(wire, clock, 2, {.node_guid = 0xb, .first_id = 200, .listener_wait = std::chrono::milliseconds(500)});
+    const auto settle = [&] {
+      for (bool again = true; again;) {
+        again = false;
+        while (wire.deliver()) again = true;
+        again = a.agent.progress() || again;
+        again = b.agent.progress() || again;
+      }
+    };
+    b.verdict = Owner::Verdict::nobody;
+    Connection& connection = a.agent.make();
+    connection.user = &a;
+    engine::queues::Address to;
+    to.ip.source = a.nic.gid;
+    to.ip.destination = b.nic.gid;
+    Agent::Request request;
+    request.service = kService;
+    request.qpn = 0x11;
+    EXPECT_EQ(a.agent.request(connection, to, request, {}), 0);
+    settle();
+    EXPECT_TRUE(a.events.empty()) << "it was not rejected yet";
+    ASSERT_TRUE(b.agent.next());
+    if (comes) {
+      b.verdict = Owner::Verdict::taken;
+      b.agent.listened();
+    } else {
+      clock.time = *b.agent.next();
+    }
+    settle();
+    EXPECT_EQ(b.requests.size(), comes ? 1U : 0U);
+    EXPECT_EQ(a.count(Told::What::rej), comes ? 0U : 1U);
+    if (!comes) {
+      EXPECT_EQ(a.reason, Reason::invalid_service_id);
+    }
+  }
+}
+
+TEST(Agents, ThatLeaveTellTheirOtherEnds) {
+  Two two;
+  const auto [calling, called] = stands(two);
+  two.a.agent.leave();
+  two.settle();
+  EXPECT_EQ(two.b.count(Told::What::dreq), 1U) << "said several times, told once";
+  EXPECT_EQ(called->state, State::dreq_received);
+  EXPECT_EQ(calling->user, nullptr);
+}
+
 TEST(Agents, FindADatagramQueuePair) {
   Two two;
   const auto ask = [&two](std::uint64_t service) -> Connection& {
