@@ -15,9 +15,9 @@ namespace verbena::emulator {
 
 namespace {
 
-Failure bad(const char* variable, const std::string& text) {
+Failure bad(const std::string& name, const std::string& text) {
   Error error{.kind = ErrorKind::invalid_request};
-  error.text = fmt::format("{}: {}", variable, text);
+  error.text = fmt::format("{}: {}", name, text);
   return Failure(std::move(error));
 }
 
@@ -54,12 +54,12 @@ bool plain(const std::string& name) {
   });
 }
 
-Result<void> read_faults(const Variables& variables, EmulatedOptions& options) {
+Result<void> read_faults(const Variables& variables, const Naming& naming, EmulatedOptions& options) {
   const auto words = variables(kFaultsVariable);
   if (!words) return {};
   for (const std::string& each : parts(*words)) {
     const auto fault = parse_fault(each);
-    if (!fault) return bad(kFaultsVariable, fault.error().text);
+    if (!fault) return bad(naming(kFaultsVariable), fault.error().text);
     for (Model& model : options.models) {
       std::erase_if(model.faults, [&fault](const SwitchedFault& one) { return one.fault == fault->fault; });
       model.faults.push_back(*fault);
@@ -68,16 +68,16 @@ Result<void> read_faults(const Variables& variables, EmulatedOptions& options) {
   return {};
 }
 
-Result<void> read_wire(const Variables& variables, EmulatedOptions& options) {
+Result<void> read_wire(const Variables& variables, const Naming& naming, EmulatedOptions& options) {
   if (const auto loss = variables(kLossVariable)) {
     const auto chance = number<double>(*loss);
     if (!chance || !(*chance >= 0) || *chance >= 1)
-      return bad(kLossVariable, fmt::format("'{}' is no chance; allowed is a number from 0 to below 1", *loss));
+      return bad(naming(kLossVariable), fmt::format("'{}' is no chance; allowed is a number from 0 to below 1", *loss));
     options.impairments.lost = static_cast<std::uint32_t>(*chance * engine::fabric::kOfMillion + 0.5);
   }
   if (const auto seed = variables(kSeedVariable)) {
     const auto value = number<std::uint64_t>(*seed);
-    if (!value) return bad(kSeedVariable, fmt::format("'{}' is no number from 0", *seed));
+    if (!value) return bad(naming(kSeedVariable), fmt::format("'{}' is no number from 0", *seed));
     options.seed = *value;
   }
   return {};
@@ -85,35 +85,36 @@ Result<void> read_wire(const Variables& variables, EmulatedOptions& options) {
 
 }  // namespace
 
-Result<EmulatedOptions> options_from(const Variables& variables) {
+Result<EmulatedOptions> options_from(const Variables& variables, const Naming& naming) {
   EmulatedOptions options;
   const std::string models = variables(kNicsVariable).value_or("");
-  if (models.empty()) return bad(kNicsVariable, "it names no model; `verbena devices --models` lists them");
+  if (models.empty()) return bad(naming(kNicsVariable), "it names no model; `verbena devices --models` lists them");
   for (const std::string& name : parts(models)) {
-    if (name.empty()) return bad(kNicsVariable, fmt::format("'{}' has an empty name", models));
+    if (name.empty()) return bad(naming(kNicsVariable), fmt::format("'{}' has an empty name", models));
     auto model = load_model(name);
     if (!model) return Failure(model.error());
     options.models.push_back(*std::move(model));
   }
   const std::string net = variables(kNetVariable).value_or("shm");
   const auto kind = net_of(net);
-  if (!kind) return bad(kNetVariable, fmt::format("'{}' is no net; allowed are shm, udp, inproc", net));
+  if (!kind) return bad(naming(kNetVariable), fmt::format("'{}' is no net; allowed are shm, udp, inproc", net));
   options.net = *kind;
   options.fabric = variables(kFabricVariable).value_or(fmt::format("user-{}", getuid()));
   if (!plain(options.fabric)) {
-    return bad(kFabricVariable,
+    return bad(naming(kFabricVariable),
                fmt::format("'{}' is no name; allowed are up to 64 letters, digits, '-', '_' and '.'", options.fabric));
   }
   if (const auto addresses = variables(kAddressesVariable)) {
-    if (options.net != NetKind::udp) return bad(kAddressesVariable, "addresses are given to the net udp alone");
+    if (options.net == NetKind::in_process)
+      return bad(naming(kAddressesVariable), "addresses are given to the nets shm and udp alone");
     options.addresses = parts(*addresses);
     for (const std::string& each : options.addresses) {
       if (!address_from(each))
-        return bad(kAddressesVariable, fmt::format("'{}' is no address; one is 10.0.0.1 or fe80::1", each));
+        return bad(naming(kAddressesVariable), fmt::format("'{}' is no address; one is 10.0.0.1 or fe80::1", each));
     }
   }
-  if (auto read = read_faults(variables, options); !read) return Failure(read.error());
-  if (auto read = read_wire(variables, options); !read) return Failure(read.error());
+  if (auto read = read_faults(variables, naming, options); !read) return Failure(read.error());
+  if (auto read = read_wire(variables, naming, options); !read) return Failure(read.error());
   return options;
 }
 

@@ -22,8 +22,12 @@ inline constexpr const char* kSeedVariable = "VERBENA_EMULATED_SEED";      ///< 
 /// The value of a variable; nothing where it isn't set.
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 
-/// What these variables ask for. Errors name the variable, what it has and what is allowed: no or an unknown model, an
-/// unknown fault or net, a number that is none.
-[[nodiscard]] Result<EmulatedOptions> options_from(const Variables& variables);
+/// What whoever set a variable knows it by: the option of a command, or the variable.
+using Naming = std::function<std::string(const char* variable)>;
+
+/// What these variables ask for. Errors name the variable as `naming` has it, what it has and what is allowed: no or an
+/// unknown model, an unknown fault or net, a number that is none.
+[[nodiscard]] Result<EmulatedOptions> options_from(
+    const Variables& variables, const Naming& naming = [](const char* variable) { return std::string(variable); });
 
 }  // namespace verbena::emulator

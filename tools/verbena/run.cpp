@@ -28,6 +28,16 @@ struct Wishes {
   std::vector<std::string> command;
 };
 
+/// What a variable is called by whoever gave the option that sets it.
+std::string option_of(const std::string& variable) {
+  static const std::map<std::string, const char*> kOptions{
+      {kNicsVariable, "--nic"},          {kNetVariable, "--net"},      {kFabricVariable, "--fabric"},
+      {kAddressesVariable, "--address"}, {kFaultsVariable, "--fault"}, {kLossVariable, "--loss"},
+      {kSeedVariable, "--seed"}};
+  const auto found = kOptions.find(variable);
+  return found != kOptions.end() ? found->second : variable;
+}
+
 /// Beside this command, in a build or where it is installed.
 std::optional<std::string> preloaded_library() {
   std::error_code error;
@@ -57,7 +67,10 @@ int run_under(const Wishes& wishes) {
     const char* const text = std::getenv(name);
     return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
   };
-  if (const auto options = options_from(value); !options) return fail(options.error(), kUsage);
+  const auto called = [&set](const char* variable) {
+    return set.contains(variable) ? option_of(variable) : std::string(variable);
+  };
+  if (const auto options = options_from(value, called); !options) return fail(options.error(), kUsage);
   const auto library = preloaded_library();
   if (!library) {
     complain("libverbena-emulated.so is not beside this command");
@@ -90,7 +103,8 @@ void add_run(CLI::App& app, Run& run) {
                       "What joins the NICs: shm (all processes of this host, the default), udp (port 4791 of this "
                       "network namespace's addresses), inproc (within the program)");
   command->add_option("--fabric", wishes->fabric, "Of shm: who gives the same name meets; else it is the user's own");
-  add_names(*command, "--address", wishes->addresses, "Of udp: an address for each port of the NICs; comma list");
+  add_names(*command, "--address", wishes->addresses,
+            "Of shm and udp: an address for each port of the NICs; comma list");
   add_names(*command, "--fault", wishes->faults, "A fault, as NAME[:PARAMETER=VALUE]...; repeatable, comma list");
   command->add_option("--loss", wishes->loss, "Chance that a packet is lost, from 0 to below 1");
   command->add_option("--seed", wishes->seed, "Of what is drawn; the same one draws the same");

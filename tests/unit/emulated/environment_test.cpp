@@ -30,6 +30,7 @@ class Refuses : public ::testing::TestWithParam<Refusal> {};
 TEST_P(Refuses, WithTheNearestNameOrWhatIsAllowed) {
   Set set{{kNicsVariable, "connectx5"}};
   set[GetParam().variable] = GetParam().value;
+  if (std::string(GetParam().variable) == kAddressesVariable) set[kNetVariable] = "inproc";
   const auto options = read(set);
   ASSERT_FALSE(options);
   EXPECT_NE(options.error().text.find(GetParam().says), std::string::npos) << options.error().text;
@@ -41,13 +42,22 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{kNicsVariable, "e810-roc", "did you mean 'e810-roce'?"},
                       Refusal{kNetVariable, "tcp", "allowed are shm, udp, inproc"},
                       Refusal{kFabricVariable, "../x", "is no name"}, Refusal{kFabricVariable, "", "is no name"},
-                      Refusal{kAddressesVariable, "10.0.0.1", "the net udp alone"},
+                      Refusal{kAddressesVariable, "10.0.0.1", "to the nets shm and udp alone"},
                       Refusal{kFaultsVariable, "reset_spoil", "did you mean 'reset_spoils'?"},
                       Refusal{kFaultsVariable, "reset_spoils:x", "write NAME:PARAMETER=VALUE"},
                       Refusal{kFaultsVariable, "reset_spoils:times=1", "has no parameter 'times'"},
                       Refusal{kLossVariable, "1", "from 0 to below 1"}, Refusal{kLossVariable, "-0.1", "from 0"},
                       Refusal{kLossVariable, "nan", "from 0"}, Refusal{kLossVariable, "0.1%", "from 0"},
                       Refusal{kSeedVariable, "-1", "no number"}));
+
+TEST(Environment, IsCalledAsWhoeverSetItKnowsIt) {
+  const Set set{{kNicsVariable, "connectx5"}, {kNetVariable, "tcp"}};
+  const auto options =
+      options_from([&set](const char* name) { return set.contains(name) ? std::optional(set.at(name)) : std::nullopt; },
+                   [](const char* variable) { return std::string(variable) == kNetVariable ? "--net" : variable; });
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().text.rfind("--net: 'tcp'", 0), 0U) << options.error().text;
+}
 
 TEST(Environment, SaysWhatThereIs) {
   const auto options = read({{kNicsVariable, "connectx5,e810-roce,connectx5"},
