@@ -63,6 +63,40 @@ PAIRS = [
 ]
 
 
+# Programs of rdma_cm: the server's command and the client's, where SERVER and CLIENT are addresses, and what the client
+# says where it was well: some of them end with 0 in any case. They run on a fabric of their own.
+CM_MODELS = ("connectx5", "e810-iwarp")
+SERVER = "10.12.1.1"
+CLIENT = "10.13.1.1"
+NO_DATAGRAMS = "Operation not supported|Unsupported|unable to create QP"
+NO_IWARP_GROUPS = "failure joining|not implemented|Function not implemented|unable to create QP|Operation not supported"
+
+
+def with_iwarp(outcome=PASSES):
+    return {"connectx5": PASSES, "e810-iwarp": outcome}
+
+
+CONNECTED = [
+    ("rping", ["rping", "-s", "-C", "10"], ["rping", "-c", "-a", SERVER, "-C", "10", "-v"], "rdma-ping-9",
+     {**with_iwarp(), "e810-roce": PASSES, "hip09": PASSES, "rxe-6.12": PASSES}),
+    ("ucmatose", ["ucmatose"], ["ucmatose", "-s", SERVER], "return status 0", with_iwarp()),
+    ("rdma_client", ["rdma_server"], ["rdma_client", "-s", SERVER], "end 0", with_iwarp()),
+    ("udaddy", ["udaddy"], ["udaddy", "-s", SERVER], "return status 0", with_iwarp(NO_DATAGRAMS)),
+    ("rstream", ["rstream"], ["rstream", "-s", SERVER, "-S", "64", "-C", "1"], "",
+     {"connectx5": "emulated NICs have no rsocket"}),
+    ("mckey", ["stdbuf", "-oL", "mckey", "-m", "224.0.0.9", "-b", SERVER], ["mckey", "-m", "224.0.0.9", "-s", "-b", CLIENT],
+     "return status 0", with_iwarp(NO_IWARP_GROUPS)),
+    ("send-lat-R", perftest("ib_send_lat", "-R", "-I", "96"), [*perftest("ib_send_lat", "-R", "-I", "96"), SERVER],
+     "t_avg", with_iwarp()),
+    ("write-bw-R", perftest("ib_write_bw", "-R"), [*perftest("ib_write_bw", "-R"), SERVER], "BW average", with_iwarp()),
+    ("read-lat-R", perftest("ib_read_lat", "-R"), [*perftest("ib_read_lat", "-R"), SERVER], "t_avg", with_iwarp()),
+]
+# What a server says when it is ready, where a client that comes before isn't refused.
+READY = {"mckey": "joined"}
+# What a client says while nobody listens there yet.
+NOT_YET = "RDMA_CM_EVENT_(REJECTED|UNREACHABLE|ADDR_ERROR)|refused|CM event"
+
+
 # Tests that rdma-core's own suite of pyverbs fails on a model, and why. The others pass or skip themselves.
 PYVERBS_SUITE = "/usr/share/doc/rdma-core/tests"
 PYVERBS = ["test_addr", "test_atomic", "test_cq", "test_cq_events", "test_cqex", "test_device", "test_mr",
@@ -79,6 +113,7 @@ PYVERBS_FAILS = {
     "hip09": {"test_qp_ex_rc_atomic_cmp_swp", "test_qp_ex_rc_atomic_fetch_add"},
     "rxe-6.12": set(),
 }
+PYVERBS_CM_FAILS = {"connectx5": set(), "rxe-6.12": set()}
 
 
 class Runs:
@@ -144,6 +179,18 @@ class Runs:
                         return
             time.sleep(0.01)
 
+    def wait_until_joined(self, fabric):
+        until = time.monotonic() + WITHIN
+        while time.monotonic() < until and not os.path.exists(f"/dev/shm/verbena-fabric-{fabric}"):
+            time.sleep(0.01)
+
+    def wait_until_says(self, process, word):
+        until = time.monotonic() + WITHIN
+        while time.monotonic() < until and process.poll() is None:
+            if word.encode() in os.pread(process.out.fileno(), 1 << 16, 0):
+                return
+            time.sleep(0.01)
+
     def pair(self, model, command, *options, other=None):
         port = next(self.ports)
         command = [*command, "-p", str(port)]
@@ -156,7 +203,46 @@ class Runs:
         return ends
 
 
+def connected(runs, model, row, *options, server_address=SERVER, own=()):
+    """Both ends, each a `verbena run` of its own. The client asks until somebody listens."""
+    name, server_command, client_command, says, expected = row
+    own = own or (("--fabric", f"{runs.fabric}-{next(runs.ports)}"),) * 2
+    put = lambda command: [server_address if word == SERVER else word for word in command]
+    server = runs.start(model, put(server_command), *options, *own[0])
+    until = time.monotonic() + WITHIN
+    runs.wait_until_joined(own[0][1])
+    if name in READY and expected[model] == PASSES:
+        runs.wait_until_says(server, READY[name])
+    while True:
+        client = runs.end(runs.start(model, put(client_command), *options, *own[1]))
+        again = expected[model] == PASSES and re.search(NOT_YET, client[1]) and server.poll() is None
+        if not again or time.monotonic() > until:
+            break
+        time.sleep(0.2)
+    code, text = client
+    if expected[model] == PASSES and code == 0 and re.search(says, text) is None:
+        client = ("silent", text)
+    ends = [client, runs.end(server, WITHIN if client[0] == 0 else 1)]
+    runs.verdict(name, model, expected[model], ends)
+
+
+def pyverbs_connections(runs, model):
+    """The suite's tests of rdma_cm, whose two processes have one address. It looks that up in /sys itself."""
+    address = "10.0.0.1"
+    told = ("import runpy, sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/tests']; import tests.base; "
+            "tests.base.RDMATestCase._get_ip_mac = lambda self, dev, port, idx: "
+            f"self.args.append([dev, port, idx, '{address}', '02:00:00:00:01:01']); "
+            "path = sys.argv.pop(1) + '/tests/run_tests.py'; sys.argv[0] = path; "
+            "runpy.run_path(path, run_name='__main__')")
+    run_suite(runs, f"pyverbs-cm on {model}", model, ["-c", told], ["test_rdmacm"], PYVERBS_CM_FAILS[model], 9,
+              "--address", address)
+
+
 def pyverbs(runs, model):
+    run_suite(runs, f"pyverbs on {model}", model, [], PYVERBS, PYVERBS_FAILS[model], 100)
+
+
+def run_suite(runs, title, model, head, tests, fails, least, *options):
     """The suite is shipped as documentation, in part compressed."""
     python = "/usr/bin/python3"
     known = subprocess.run([python, "-c", "import pyverbs"], stderr=subprocess.DEVNULL, check=False)
@@ -166,18 +252,22 @@ def pyverbs(runs, model):
     with tempfile.TemporaryDirectory() as folder:
         suite = shutil.copytree(PYVERBS_SUITE, os.path.join(folder, "tests"))
         subprocess.run(["gunzip", "-r", suite], check=True)
-        names = [f"tests.{name}" for name in PYVERBS]
-        process = runs.start(model, [python, os.path.join(suite, "run_tests.py"), "--dev", model, *names])
+        names = [f"tests.{name}" for name in tests]
+        head = [*head, folder] if head else [os.path.join(suite, "run_tests.py")]
+        process = runs.start(model, [python, *head, "--dev", model, *names], *options)
         code, text = runs.end(process, 2 * WITHIN)
     failed = set(re.findall(r"^(?:ERROR|FAIL): (\w+)", text, re.MULTILINE))
     ran = re.search(r"Ran (\d+) tests", text)
     runs.done += 1
-    good = ran is not None and int(ran[1]) > 100 and failed == PYVERBS_FAILS[model]
+    # The others skip what a model hasn't; of rdma_cm nothing is left out.
+    good = ran is not None and int(ran[1]) >= least and failed == fails and (head[0] != "-c" or "skipped=" not in text)
     if not good:
-        runs.failed.append(f"pyverbs on {model}")
+        runs.failed.append(title)
     if not good or runs.talkative:
-        print(f"{'ok' if good else 'FAILED'}: pyverbs on {model}, ended with {code}, {ran[0] if ran else 'no end'}; "
-              f"failed: {', '.join(sorted(failed)) or 'none'}; expected: {', '.join(PYVERBS_FAILS[model]) or 'none'}")
+        print(f"{'ok' if good else 'FAILED'}: {title}, ended with {code}, {ran[0] if ran else 'no end'}; "
+              f"failed: {', '.join(sorted(failed)) or 'none'}; expected: {', '.join(fails) or 'none'}")
+    if (not good and runs.talkative) or runs.talkative > 1:
+        print("  " + text.replace("\n", "\n  "))
 
 
 def crash(runs):
@@ -230,9 +320,16 @@ def main():
         for model, outcome in expected.items():
             if chosen(name, model) and runs.there(command):
                 runs.verdict(name, model, outcome, runs.pair(model, command))
+    for row in CONNECTED:
+        for model in row[-1]:
+            if chosen(row[0], model, "cm") and runs.there(row[2]):
+                connected(runs, model, row)
     for model in MODELS:
         if chosen("pyverbs", model):
             pyverbs(runs, model)
+    for model in PYVERBS_CM_FAILS:
+        if chosen("pyverbs-cm", model, "cm"):
+            pyverbs_connections(runs, model)
     if chosen("crash"):
         crash(runs)
     if chosen("wires"):
