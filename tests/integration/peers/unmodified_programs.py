@@ -127,7 +127,8 @@ class Runs:
         self.skipped = set()
 
     def start(self, model, command, *options):
-        head = [self.verbena, "run", "--nic", model, "--fabric", self.fabric, *options, "--"]
+        fabric = () if "--fabric" in options or "--net" in options else ("--fabric", self.fabric)
+        head = [self.verbena, "run", "--nic", model, *fabric, *options, "--"]
         out = tempfile.TemporaryFile()
         process = subprocess.Popen(head + command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         process.out = out

@@ -26,8 +26,8 @@ constexpr std::uint16_t kPort = 7174;
 struct Joined {
   const char* name;
   NetKind kind;
-  const char* one;
-  const char* other;
+  std::string one;
+  std::string other;
   const char* from_one = nullptr;  ///< where the first one asks for the other; null: by its address
   bool gives = true;               ///< the net gives these addresses itself, and isn't told
 };
@@ -174,7 +174,12 @@ struct Connected {
 };
 
 const Joined kShared{"shared", NetKind::shared, "10.12.1.1", "10.13.1.1"};
-const Joined kUdp{"udp", NetKind::udp, "127.0.7.2", "127.0.7.3", nullptr, false};
+/// Of loopback, and no other process's that runs these tests.
+std::string loopback(int end) {
+  const int own = getpid();
+  return "127." + std::to_string(1 + own / 256 % 254) + "." + std::to_string(own % 256) + "." + std::to_string(end);
+}
+const Joined kUdp{"udp", NetKind::udp, loopback(2), loopback(3), nullptr, false};
 const Joined kGiven{"given", NetKind::shared, "10.0.0.1", "10.0.0.2", nullptr, false};
 const Joined kOneAddress{"one_address", NetKind::shared, "10.0.0.1", "10.0.0.1", nullptr, false};
 const Joined kLoopback{"loopback", NetKind::shared, "10.0.0.1", "10.0.0.1", "127.0.0.1", false};
