@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""conformance/mutations/mutations.yaml fits the sources, each rule of its check notices a breach, every mutation can be
-applied and taken back without a trace, and a draw is the same everywhere."""
+"""The lists of conformance/mutations fit the sources, each rule of their check notices a breach, every mutation can be
+applied and taken back without a trace, no id stands in both, and a draw is the same everywhere."""
 import copy
 import importlib.machinery
 import importlib.util
@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 
 TOOL = "conformance/mutations/apply"
 DRAWN = ["b.two", "c.three"]  # of a.one, b.two, c.three by seed 4; worked out by sha256sum
@@ -33,8 +34,8 @@ def broken_copies(mutations):
         "a text that isn't there": {"find": "no source has this text"},
         "a text that stands more than once": {"find": "return"},
         "no text": {"find": ""},
-        "a file that isn't there": {"file": "core/src/qp/nowhere.cpp"},
-        "a file outside the library": {"file": "tools/verbena/main.cpp"},
+        "a file that isn't there": {"file": os.path.dirname(first["file"]) + "/nowhere.cpp"},
+        "a file that the list isn't of": {"file": "tools/verbena/main.cpp"},
     }.items():
         changed = copy.deepcopy(mutations)
         changed[0].update(change)
@@ -68,27 +69,37 @@ def faults_of_round_trips(tool, mutations):
             pass
 
 
+def faults_of_list(tool, which, mutations, kinds):
+    for name, changed in broken_copies(mutations):
+        if not list(tool.breaches(which, changed, kinds, lambda file: tool.read_source(".", file))):
+            yield f"{TOOL}: {name} is not noticed in {which}"
+    for fault in faults_of_round_trips(tool, mutations):
+        yield f"{TOOL}: {fault}"
+
+
 def main():
     tool = load(TOOL)
     try:
-        mutations, kinds = tool.read_list(), tool.read_kinds()
+        lists, kinds = {which: tool.read_list(which) for which in tool.LISTS}, tool.read_kinds()
     except ImportError as missing:
         print(f"skipped: python3 module {missing.name} isn't installed (python3-yaml)")
         return 77
-    if tool.check(mutations):
+    failed = sum(tool.check(which, mutations) for which, mutations in lists.items())
+    if failed:
         return 1
-    failed = 0
-    for name, changed in broken_copies(mutations):
-        if not list(tool.breaches(changed, kinds, lambda file: tool.read_source(".", file))):
-            print(f"{TOOL}: {name} is not noticed")
+    for which, mutations in lists.items():
+        for fault in faults_of_list(tool, which, mutations, kinds):
+            print(fault)
+            failed += 1
+    entries = [entry for mutations in lists.values() for entry in mutations]
+    for name, times in Counter(entry["id"] for entry in entries).items():
+        if times > 1:
+            print(f"{TOOL}: {name} stands in both lists")
             failed += 1
     for kind in kinds:
-        if not any(entry["kind"] == kind for entry in mutations):
+        if not any(entry["kind"] == kind for entry in entries):
             print(f"{tool.SCHEMA}: kind {kind} has no mutation")
             failed += 1
-    for fault in faults_of_round_trips(tool, mutations):
-        print(f"{TOOL}: {fault}")
-        failed += 1
     for names in (["a.one", "b.two", "c.three"], ["c.three", "a.one", "b.two"]):
         if tool.draw(names, "4", 2) != DRAWN:
             print(f"{TOOL}: seed 4 draws {tool.draw(names, '4', 2)} of {names}, not {DRAWN}")

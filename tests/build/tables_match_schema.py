@@ -34,7 +34,7 @@ for schema_file, patterns in {
     "conformance/schema/requirements.schema.json": ["conformance/requirements.yaml"],
     "conformance/schema/cases.schema.json": ["conformance/cases/*.yaml"],
     "conformance/schema/expectations.schema.json": ["conformance/expectations/*.yaml"],
-    "conformance/schema/mutations.schema.json": ["conformance/mutations/mutations.yaml"],
+    "conformance/schema/mutations.schema.json": ["conformance/mutations/*.yaml"],
     "tests/field_reports.schema.json": ["tests/field_reports.yaml"],
 }.items():
     with open(schema_file, encoding="utf-8") as file:
