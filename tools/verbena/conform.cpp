@@ -70,6 +70,8 @@ std::string wrong_with(const ConformOptions& options, const CaseList& list) {
   if (!options.ground.faults.empty() && options.nics.empty())
     return "--fault is for emulated NICs (--nic): a device has those that it has";
   if (std::string wrong = wrong_faults(options.ground.faults); !wrong.empty()) return wrong;
+  if (options.ground.loss && options.nics.empty())
+    return "--loss is for emulated NICs (--nic): a device has the wire that it has";
   if (options.run.official && options.report.empty()) return "--official needs --report DIR for its bundle";
   if (options.run.official && (!options.run.choice.globs.empty() || options.run.choice.sample != 0 ||
                                options.run.shared || !options.suite.empty()))
@@ -214,6 +216,10 @@ void add_conform(CLI::App& app, Run& run_later) {
                    "Switch a fault on in each emulated NIC; repeatable. docs/models.md lists them")
       ->option_text("NAME[:KEY=VALUE...]")
       ->allow_extra_args(false);
+  command
+      ->add_option("--loss", options->ground.loss,
+                   "Between emulated NICs packets go as bytes, and each is lost with this chance")
+      ->check(fraction(0, 0.999));
   command->add_option("--other", options->ground.other, "A second device, for the other end of each connection");
   command
       ->add_option("--serve", options->serve,

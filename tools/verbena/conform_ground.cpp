@@ -26,7 +26,7 @@ verbena::Result<std::shared_ptr<Opened>> load_library(const GroundOptions& optio
   auto opened = std::make_shared<Opened>();
   auto settings = verbena::load_settings();
   if (!settings) return Failure(settings.error());
-  auto verbs = verbs_for(options.nics, options.faults);
+  auto verbs = verbs_for(options.nics, options.faults, options.loss);
   if (!verbs) return Failure(verbs.error());
   opened->ground.verbs = *std::move(verbs);
   if (!options.peer.empty()) {
@@ -86,6 +86,7 @@ conform::StartWorker exec_workers(const GroundOptions& options) {
     words.insert(words.end(), {"--nic", fmt::format("{}", fmt::join(options.nics, ","))});
   }
   for (const std::string& fault : options.faults) words.insert(words.end(), {"--fault", fault});
+  if (options.loss) words.insert(words.end(), {"--loss", fmt::format("{:.6f}", *options.loss)});
   if (!options.other.empty()) words.insert(words.end(), {"--other", options.other});
   if (!options.peer.empty())
     words.insert(words.end(), {"--peer", options.peer, "--peer-device", options.peer_device, "--peer-run",

@@ -28,6 +28,7 @@ struct GroundOptions {
   std::string other;  ///< empty: none
   std::vector<std::string> nics;  ///< models: emulated NICs in place of this host's devices; the first is the device's
   std::vector<std::string> faults;  ///< switched on in each of those
+  std::optional<double> loss;  ///< of packets between those, which then go as bytes
   unsigned port = 1;
   std::uint64_t seed = 1;
   bool shared = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "emulated_nics.hpp"
 
+#include <chrono>
 #include <utility>
 
 #ifdef VERBENA_EMULATOR
@@ -25,7 +26,8 @@ std::string wrong_faults(const std::vector<std::string>& faults) {
 }
 
 verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std::string>& models,
-                                                           [[maybe_unused]] const std::vector<std::string>& faults) {
+                                                           [[maybe_unused]] const std::vector<std::string>& faults,
+                                                           [[maybe_unused]] std::optional<double> loss) {
   if (models.empty()) return verbena::real_verbs();
 #ifdef VERBENA_EMULATOR
   verbena::emulator::EmulatedOptions options;
@@ -38,6 +40,11 @@ verbena::Result<std::shared_ptr<verbena::Verbs>> verbs_for(const std::vector<std
     auto fault = verbena::parse_fault(word);
     if (!fault) return verbena::Failure(fault.error());
     options.faults.push_back(*std::move(fault));
+  }
+  if (loss) {
+    options.impairments.lost = static_cast<std::uint32_t>(*loss * verbena::engine::fabric::kOfMillion);
+    // A wire that takes no time and loses nothing would be none.
+    options.impairments.delay = std::chrono::nanoseconds(1);
   }
   return verbena::emulator::emulated_verbs(std::move(options));
 #else

@@ -28,6 +28,7 @@ TEST(ConformCommand, NamesWhatIsWrongWithItsWords) {
   says("conform -d a0 --jobs 0", 2, "--jobs");
   says("conform -d a0 --timeout 0", 2, "--timeout");
   says("conform -d a0 --substrate moon", 2, "--substrate");
+  says("conform -d a0 --loss 0.01", 2, "--loss is for emulated NICs");
   says("conform -d a0 --official", 2, "--official needs --report");
   says("conform -d a0 --official --report x --case cq.*", 2, "--official runs the whole list");
   says("conform -d a0 -j", 2, "-j prints what --list does");
@@ -38,6 +39,7 @@ TEST(ConformCommand, NamesWhatIsWrongWithItsWords) {
 TEST(ConformCommand, RunsOnAnEmulatedNic) {
 #ifdef VERBENA_EMULATOR
   says("conform --nic strict --case cq.create.at_least_asked", 0, "not red");
+  says("conform --nic strict --loss 0.01 --case cq.create.at_least_asked", 0, "not red");
   const Ran without = run(words("conform --nic strict --case cq.create.at_least_asked"),
                           {"VERBENA_QUIRKS=" + cli_test::written("broken.yaml", "schema: [\n")});
   EXPECT_NE(without.all().find("warning: a layer is left out: "), std::string::npos) << without.all();

@@ -41,6 +41,7 @@ const Option kOptions[] = {
     {"conform --list", "--repeat", "1", "1000", "0", "1001"},
     {"conform --list", "--blocked-budget", "0", "4294967295", "", "4294967296"},
     {"conform --list", "--timeout", "0.1", "3600", "0", "3600.5", true},
+    {"conform --list --nic strict", "--loss", "0", "0.999", "", "1", true},
 #endif
 };
 
