@@ -5,6 +5,7 @@
 #include <rdma/rdma_cma.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -26,8 +27,8 @@ constexpr std::uint16_t kPort = 7174;
 struct Joined {
   const char* name;
   NetKind kind;
-  std::string one;
-  std::string other;
+  const char* one;
+  const char* other;
   const char* from_one = nullptr;  ///< where the first one asks for the other; null: by its address
   bool gives = true;               ///< the net gives these addresses itself, and isn't told
 };
@@ -175,9 +176,12 @@ struct Connected {
 
 const Joined kShared{"shared", NetKind::shared, "10.12.1.1", "10.13.1.1"};
 /// Of loopback, and no other process's that runs these tests.
-std::string loopback(int end) {
+const char* loopback(std::size_t end) {
+  static std::array<std::string, 4> made;
   const int own = getpid();
-  return "127." + std::to_string(1 + own / 256 % 254) + "." + std::to_string(own % 256) + "." + std::to_string(end);
+  made[end] =
+      "127." + std::to_string(1 + own / 256 % 254) + "." + std::to_string(own % 256) + "." + std::to_string(end);
+  return made[end].c_str();
 }
 const Joined kUdp{"udp", NetKind::udp, loopback(2), loopback(3), nullptr, false};
 const Joined kGiven{"given", NetKind::shared, "10.0.0.1", "10.0.0.2", nullptr, false};
