@@ -72,7 +72,8 @@ void holds_value(Case& c, const ibv_qp_attr& attr, int bit, const Terms& terms, 
     c.equal(is, must, fmt::format("{}: {} of ibv_query_qp", what, field));
   };
   constexpr unsigned kOverTheWire = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-  if ((bit & IBV_QP_ACCESS_FLAGS) != 0) same(attr.qp_access_flags & kOverTheWire, terms.access & kOverTheWire, "qp_access_flags");
+  if ((bit & IBV_QP_ACCESS_FLAGS) != 0)
+    same(attr.qp_access_flags & kOverTheWire, terms.access & kOverTheWire, "qp_access_flags");
   if ((bit & IBV_QP_QKEY) != 0) same(attr.qkey, terms.qkey, "qkey");
   if ((bit & IBV_QP_PKEY_INDEX) != 0) same(attr.pkey_index, terms.pkey_index, "pkey_index");
   if ((bit & IBV_QP_MIN_RNR_TIMER) != 0) same(attr.min_rnr_timer, terms.min_rnr_timer, "min_rnr_timer");
