@@ -67,6 +67,7 @@ public:
       if (id->qp != nullptr) verbs->cm_destroy_qp(id);
       verbs->cm_destroy_id(id);
     }
+    for (ibv_cq* const cq : cqs) verbs->destroy_cq(cq);
     verbs->cm_destroy_event_channel(channel);
   }
 
@@ -120,7 +121,7 @@ public:
   }
   void pair(rdma_cm_id* id) {
     ibv_qp_init_attr attr{};
-    attr.send_cq = attr.recv_cq = verbs->create_cq(id->verbs, 16, nullptr, nullptr, 0).handle;
+    attr.send_cq = attr.recv_cq = cqs.emplace_back(verbs->create_cq(id->verbs, 16, nullptr, nullptr, 0).handle);
     attr.cap = {4, 4, 1, 1, 0};
     attr.qp_type = IBV_QPT_RC;
     ASSERT_EQ(verbs->cm_create_qp(id, nullptr, attr), 0);
@@ -148,6 +149,7 @@ public:
   std::shared_ptr<Verbs> verbs;
   rdma_event_channel* channel = nullptr;
   std::vector<rdma_cm_id*> ids;
+  std::vector<ibv_cq*> cqs;
 };
 
 /// Two hosts, and a connection from the first one to the second one.
