@@ -257,11 +257,11 @@ int Agent::answer_service(Connection& connection, SidrStatus status, std::uint32
 }
 
 void Agent::send(const Connection& connection, Body body) {
-  service_.send(connection.to, encode({connection.transaction, std::move(body)}));
+  service_.send(connection.to, encode({connection.transaction, body}));
 }
 
 void Agent::send_and_wait(Connection& connection, Body body, std::chrono::milliseconds patience, std::uint8_t retries) {
-  connection.under_way = encode({connection.transaction, std::move(body)});
+  connection.under_way = encode({connection.transaction, body});
   connection.patience = patience;
   connection.retries = connection.retries_left = retries;
   wait(connection, patience);
@@ -273,7 +273,7 @@ void Agent::answer(const Received& to, std::uint64_t transaction, Body body) {
   address.ip.source = to.destination;
   address.ip.destination = to.source;
   address.ip.version = engine::wire::is_mapped(to.source) ? engine::wire::IpVersion::v4 : engine::wire::IpVersion::v6;
-  service_.send(address, encode({transaction, std::move(body)}));
+  service_.send(address, encode({transaction, body}));
 }
 
 void Agent::wait(Connection& connection, std::chrono::milliseconds time) {

@@ -32,7 +32,7 @@ void set_private_data(Event& event, std::span<const std::byte> data) {
   event.base.param.conn.private_data_len = static_cast<std::uint8_t>(bytes);
 }
 
-Manager::Manager(Host& host, std::vector<Nic*> nics, Options options)
+Manager::Manager(Host& host, const std::vector<Nic*>& nics, Options options)
     : host_(host), options_(options), random_(options.seed), ports_(options.seed) {
   Owner& owner = *this;
   for (Nic* const nic : nics) {

@@ -39,7 +39,7 @@ public:
     std::chrono::milliseconds rejection_delay{};
     std::chrono::milliseconds listener_wait{};  ///< Agent::Identity
   };
-  Manager(Host& host, std::vector<Nic*> nics, Options options);
+  Manager(Host& host, const std::vector<Nic*>& nics, Options options);
   ~Manager() override;
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;

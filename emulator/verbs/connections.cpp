@@ -37,7 +37,7 @@ cm::Manager& EmulatedVerbs::manager() {
     constexpr std::chrono::milliseconds kForOthers(500);  // a busy machine's
     if (options.others) options.listener_wait = kForOthers;
     if (options.others && host_->net()->shares_addresses()) options.rejection_delay = kForOthers;
-    manager_ = std::make_unique<cm::Manager>(*host_, std::move(nics), options);
+    manager_ = std::make_unique<cm::Manager>(*host_, nics, options);
   }
   return *manager_;
 }
