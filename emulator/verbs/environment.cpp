@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,7 @@ Result<void> read_wire(const Variables& variables, const Naming& naming, Emulate
     const auto chance = number<double>(*loss);
     if (!chance || !(*chance >= 0) || *chance >= 1)
       return bad(naming(kLossVariable), fmt::format("'{}' is no chance; allowed is a number from 0 to below 1", *loss));
-    options.impairments.lost = static_cast<std::uint32_t>(*chance * engine::fabric::kOfMillion + 0.5);
+    options.impairments.lost = static_cast<std::uint32_t>(std::lround(*chance * engine::fabric::kOfMillion));
   }
   if (const auto seed = variables(kSeedVariable)) {
     const auto value = number<std::uint64_t>(*seed);
