@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/fabric/udp_address.hpp"
 #include "engine/wire/ip.hpp"
 #include "engine/wire/mtu.hpp"
 #include "nic/nic.hpp"
@@ -15,10 +16,6 @@ namespace {
 /// include/rdma/ib_addr.h iboe_get_mtu).
 constexpr std::uint32_t kRoceHeaders = 40 + 8 + 12 + 4 + 28 + 4;
 constexpr std::uint32_t kEthernetMtu = 1500;
-
-bool of_link(const engine::wire::Gid& address) noexcept {
-  return address[0] == std::byte{0xfe} && (address[1] & std::byte{0xc0}) == std::byte{0x80};
-}
 
 bool of_roce(const Profile& profile, std::uint8_t port) noexcept {
   const Transport transport = profile.transport(port);
@@ -49,7 +46,7 @@ int Nic::add_address(std::uint8_t port, const engine::wire::Gid& address, bool& 
     }
     changed = true;
   }
-  all.insert(std::find_if(all.begin(), all.end(), of_link), address);
+  all.insert(std::find_if(all.begin(), all.end(), engine::fabric::link_local), address);
   port_->listen(address);
   return 0;
 }

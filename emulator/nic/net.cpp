@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/fabric/udp_address.hpp"
+
 namespace verbena::emulator {
 
 std::vector<engine::wire::Gid> own_addresses(std::uint32_t host, std::uint32_t nic, std::uint8_t port) {
@@ -21,9 +23,7 @@ std::vector<engine::wire::Gid> own_addresses(std::uint32_t host, std::uint32_t n
 }
 
 bool same_network(const engine::wire::Gid& one, const engine::wire::Gid& other, std::ptrdiff_t last_bytes) noexcept {
-  const auto link_local = [](const engine::wire::Gid& ip) {
-    return ip[0] == std::byte{0xfe} && (ip[1] & std::byte{0xc0}) == std::byte{0x80};
-  };
+  using engine::fabric::link_local;
   if (link_local(one) || link_local(other)) return link_local(one) && link_local(other);
   return std::equal(one.begin(), one.end() - last_bytes, other.begin());
 }

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/fabric/udp_address.hpp"
 #include "engine/wire/mtu.hpp"
 #include "nic/quiet_thread.hpp"
 
@@ -72,32 +73,12 @@ std::uint32_t room_of(const engine::wire::Gid& gid) {
 
 /// The address that the kernel would send from; nothing where no route leads there. Nothing is sent.
 std::optional<engine::wire::Gid> source_towards(const engine::wire::Gid& to) {
-  const bool v4 = engine::wire::is_mapped(to);
-  const engine::fabric::Descriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return std::nullopt;
   constexpr std::uint16_t kPort = 4791;
-  engine::wire::Gid source{};
-  if (v4) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(kPort);
-    std::memcpy(&address.sin_addr, to.data() + 12, sizeof address.sin_addr);
-    socklen_t length = sizeof address;
-    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return std::nullopt;
-    if (::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
-    source[10] = source[11] = std::byte{0xff};
-    std::memcpy(source.data() + 12, &address.sin_addr, sizeof address.sin_addr);
-  } else {
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6;
-    address.sin6_port = htons(kPort);
-    std::memcpy(&address.sin6_addr, to.data(), to.size());
-    socklen_t length = sizeof address;
-    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return std::nullopt;
-    if (::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
-    std::memcpy(source.data(), &address.sin6_addr, source.size());
-  }
-  return source;
+  engine::fabric::SocketAddress address(to, kPort);
+  const engine::fabric::Descriptor socket(::socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket || ::connect(socket.number(), &address.any, address.bytes) != 0) return std::nullopt;
+  if (::getsockname(socket.number(), &address.any, &address.bytes) != 0) return std::nullopt;
+  return address.gid();
 }
 
 }  // namespace
