@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "verbena/request.hpp"
@@ -16,6 +17,12 @@ inline QpRequest rc(std::uint32_t send_wr, std::uint32_t recv_wr, std::uint32_t 
   request.max_recv_sge.want = recv_sge;
   request.max_inline_data.want = inline_data;
   return request;
+}
+
+/// Each wish of a queue pair.
+inline std::array<Wish*, 5> wishes(QpRequest& request) {
+  return {&request.max_send_wr, &request.max_recv_wr, &request.max_send_sge, &request.max_recv_sge,
+          &request.max_inline_data};
 }
 
 inline CqRequest cq(std::uint32_t cqe) {

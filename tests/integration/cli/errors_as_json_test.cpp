@@ -14,15 +14,15 @@ using cli_test::Ran;
 using cli_test::run;
 using cli_test::words;
 
-struct Case {
+struct Complaint {
   const char* arguments;
   int code;
   const char* kind;
   const char* says;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.arguments; }
+  friend std::ostream& operator<<(std::ostream& out, const Complaint& c) { return out << c.arguments; }
 };
 
-void expect_error(const std::vector<std::string>& arguments, const Case& expected) {
+void expect_error(const std::vector<std::string>& arguments, const Complaint& expected) {
   const Ran ran = run(arguments);
   EXPECT_EQ(ran.code, expected.code) << ran.all();
   const auto document = nlohmann::ordered_json::parse(ran.out, nullptr, false);
@@ -37,7 +37,7 @@ void expect_error(const std::vector<std::string>& arguments, const Case& expecte
   EXPECT_NE(ran.err.find(expected.says), std::string::npos) << "not told on standard error: " << ran.err;
 }
 
-class ErrorsAsJson : public testing::TestWithParam<Case> {};
+class ErrorsAsJson : public testing::TestWithParam<Complaint> {};
 
 TEST_P(ErrorsAsJson, AreOneDocument) {
   std::vector<std::string> arguments = words(GetParam().arguments);
@@ -45,7 +45,7 @@ TEST_P(ErrorsAsJson, AreOneDocument) {
   expect_error(arguments, GetParam());
 }
 
-const Case kCases[] = {
+const Complaint kCases[] = {
     {"", 2, "invalid_request", "subcommand is required"},
     {"expain", 2, "invalid_request", "'expain' is no subcommand"},
     {"devices -d nothere0", 2, "no_device", "nothere0"},
@@ -74,7 +74,7 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Each, ErrorsAsJson, testing::ValuesIn(kCases));
 
 #ifdef VERBENA_CONFORMANCE
-const Case kConformCases[] = {
+const Complaint kConformCases[] = {
     {"conform", 2, "invalid_request", "name a device with -d"},
     {"conform --nic e810-roc", 2, "invalid_request", "-j prints what --list does"},
     {"conform -d a,a", 2, "invalid_request", "a is named twice"},
@@ -102,7 +102,7 @@ TEST(ErrorsAsJsonOfAList, NameThePlaceOfItsFirstFault) {
 #endif
 
 TEST(EverySubcommandWithJson, SaysInJsonThatAnOptionIsUnknownWhereverTheJIs) {
-  const Case unknown{"", 2, "invalid_request", "--nothere"};
+  const Complaint unknown{"", 2, "invalid_request", "--nothere"};
   for (const char* command :
        {"devices", "caps", "explain", "quirks lint", "quirks list", "quirks show x", "quirks status", "quirks diff a b",
         "quirks formulas", "quirks flags", "dump", "ping", "config", "report diff a b"}) {

@@ -58,8 +58,8 @@ struct Kept {
   std::uint32_t most = 1;
 };
 
-struct Pair {
-  Pair() { connect(left, right); }
+struct Batched {
+  Batched() { connect(left, right); }
   Turned clock;
   Kept fabric;
   Nic<Kept> one{fabric, clock, 1};
@@ -81,7 +81,7 @@ struct Pair {
 };
 
 TEST(Batch, IsAcknowledgedOnceForAllOfAQueuePair) {
-  Pair pair;
+  Batched pair;
   for (std::uint64_t number = 0; number < 20; ++number) pair.write(number, 3000);
   EXPECT_EQ(pair.other.port.take(), 60U);
   ASSERT_EQ(pair.one.port.came.size(), 1U);
@@ -97,7 +97,7 @@ TEST(Batch, IsAcknowledgedOnceForAllOfAQueuePair) {
 }
 
 TEST(Batch, OfSeveralQueuePairsIsAcknowledgedOnceForEach) {
-  Pair pair;
+  Batched pair;
   End<Kept> second_left(pair.one, 0x13);
   End<Kept> second_right(pair.other, 0x24);
   connect(second_left, second_right);
@@ -112,14 +112,14 @@ TEST(Batch, OfSeveralQueuePairsIsAcknowledgedOnceForEach) {
 }
 
 TEST(Batch, WithoutOneEachIsAcknowledgedAtOnce) {
-  Pair pair;
+  Batched pair;
   for (std::uint64_t number = 0; number < 5; ++number) pair.write(number, 10);
   for (const Kept::Post& post : pair.other.port.came) pair.other.port.hand_over(post);
   EXPECT_EQ(pair.acknowledgements(), 5U);
 }
 
 TEST(Batch, AnAnswerStandsForTheAcknowledgementOfWhatCameBefore) {
-  Pair pair;
+  Batched pair;
   pair.write(1, 10);
   ASSERT_EQ(pair.left.send(rdma(IBV_WR_RDMA_READ, 2, pair.right.address(0), pair.right.region->key),
                            {pair.left.sge(100, 10)}),
@@ -136,7 +136,7 @@ TEST(Batch, AnAnswerStandsForTheAcknowledgementOfWhatCameBefore) {
 }
 
 TEST(Batch, AnUnreadyReceiverIsToldAtOnceAndTheWritesBeforeItAreKnown) {
-  Pair pair;
+  Batched pair;
   pair.write(1, 10);
   ASSERT_EQ(pair.left.send(work(IBV_WR_SEND, 2), {pair.left.sge(0, 10)}), transport::PostFault::none);
   pair.other.port.take();
@@ -149,7 +149,7 @@ TEST(Batch, AnUnreadyReceiverIsToldAtOnceAndTheWritesBeforeItAreKnown) {
 
 TEST(Batch, WhatWasTakenIsAcknowledgedBeforeTheQueuePairIsGone) {
   for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_ERR}) {
-    Pair pair;
+    Batched pair;
     pair.write(1, 10);
     pair.other.adapter.begin_batch();
     pair.other.port.hand_over(pair.other.port.came.at(0));
@@ -160,7 +160,7 @@ TEST(Batch, WhatWasTakenIsAcknowledgedBeforeTheQueuePairIsGone) {
     pair.other.adapter.end_batch();
     EXPECT_EQ(pair.acknowledgements(), 1U);
   }
-  Pair pair;
+  Batched pair;
   {
     End<Kept> short_lived(pair.other, 0x26);
     End<Kept> writer(pair.one, 0x16);
@@ -177,7 +177,7 @@ TEST(Batch, WhatWasTakenIsAcknowledgedBeforeTheQueuePairIsGone) {
 }
 
 TEST(Batch, ATrainOfWhichAPartIsKnownIsTakenFromThereOn) {
-  Pair pair;
+  Batched pair;
   pair.fabric.most = 64;
   for (std::size_t at = 0; at < 20'000; ++at) pair.left.memory[at] = static_cast<std::byte>(at * 7 + (at >> 8));
   for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM}) {

@@ -46,12 +46,12 @@ std::byte pattern(std::uint64_t number, std::size_t at) {
   return static_cast<std::byte>(number * 131 + at * 7 + (at >> 8));
 }
 
-using Fabric = fabric::Impaired;
+using Bad = fabric::Impaired;
 
 /// Messages from one end to the other, of all kinds and sizes.
 class Talk {
 public:
-  Talk(Turned& clock, Fabric& wire, End<Fabric>& from, End<Fabric>& to, std::uint64_t seed)
+  Talk(Turned& clock, Bad& wire, End<Bad>& from, End<Bad>& to, std::uint64_t seed)
       : clock_(clock), wire_(wire), from_(from), to_(to), random_(seed) {}
 
   void run(std::uint64_t messages) {
@@ -185,9 +185,9 @@ private:
   }
 
   Turned& clock_;
-  Fabric& wire_;
-  End<Fabric>& from_;
-  End<Fabric>& to_;
+  Bad& wire_;
+  End<Bad>& from_;
+  End<Bad>& to_;
   std::mt19937_64 random_;
   std::deque<Sent> under_way_;
   std::deque<Sent> expected_;
@@ -215,11 +215,11 @@ TEST_P(ExactlyOnce, InOrderWhateverTheWire) {
   const std::uint64_t seeds = full_length() ? 20 : 5;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Turned clock;
-    Fabric wire(clock, seed);
-    Nic<Fabric> a(wire, clock, 1);
-    Nic<Fabric> b(wire, clock, 2);
-    End<Fabric> from(a, 17, {}, kCounter + 64);
-    End<Fabric> to(b, 18, {}, kCounter + 64);
+    Bad wire(clock, seed);
+    Nic<Bad> a(wire, clock, 1);
+    Nic<Bad> b(wire, clock, 2);
+    End<Bad> from(a, 17, {}, kCounter + 64);
+    End<Bad> to(b, 18, {}, kCounter + 64);
     connect(from, to);
     wire.impairments = GetParam().impairments;
     Talk(clock, wire, from, to, seed).run(messages());

@@ -12,9 +12,9 @@ namespace {
 
 using fabric::Descriptor;
 
-constexpr std::size_t kBytes = std::size_t{1} << 20;
+constexpr std::size_t kRegion = std::size_t{1} << 20;
 constexpr std::size_t kMessage = 100'000;
-constexpr std::uint32_t kMessages = 40;
+constexpr std::uint32_t kRounds = 40;
 constexpr const char* kLossless = "";
 
 /// What one end must know of the other.
@@ -24,7 +24,7 @@ struct Invitation {
   std::uint32_t rkey = 0;
 };
 
-struct Way {
+struct Cable {
   const char* name;
   bool v6;
   const char* link;  ///< what `tc` is told of it
@@ -32,7 +32,7 @@ struct Way {
   bool apart = false;  ///< packets cross the link one by one, as they do on a cable
 };
 
-const Way kWays[] = {
+const Cable kCables[] = {
     {"V4", false, kLossless, {.largest_mtu = 4096}},
     {"V4Packets", false, kLossless, {.way = UdpWay::packets}},
     {"V4PacketByPacket", false, kLossless, {.way = UdpWay::socket}, true},
@@ -43,14 +43,14 @@ const Way kWays[] = {
     {"V6LosesAndReorders", true, "netem loss 2% delay 200us reorder 95%", {}},
 };
 
-wire::Gid address(const Way& way, unsigned host) {
+wire::Gid address(const Cable& way, unsigned host) {
   if (!way.v6) return wire::mapped(10, 78, 0, static_cast<std::uint8_t>(host));
   wire::Gid gid = unique_local(host);
   gid[1] = std::byte{0x78};
   return gid;
 }
 
-Path path(const Way& way) {
+Path path(const Cable& way) {
   // Long where nothing is lost: the other process may have to wait for a processor.
   return {.mtu = way.settings.largest_mtu == 4096 ? IBV_MTU_4096 : IBV_MTU_1024,
           .timeout = static_cast<std::uint8_t>(*way.link == '\0' ? 18 : 14)};
@@ -58,10 +58,10 @@ Path path(const Way& way) {
 
 /// One process's NIC, and its end of a connection to the other's.
 struct Side {
-  Side(const Way& way, unsigned host)
-      : udp(way.settings), nic(udp, clock, address(way, host)), end(nic, 0x100 + host, {}, kBytes) {}
+  Side(const Cable& way, unsigned host)
+      : udp(way.settings), nic(udp, clock, address(way, host)), end(nic, 0x100 + host, {}, kRegion) {}
 
-  void aim_at(const Way& way, const Invitation& other, std::uint32_t number) {
+  void aim_at(const Cable& way, const Invitation& other, std::uint32_t number) {
     Nic<Udp> shadow_nic(shadow, clock, other.gid);
     End<Udp> there(shadow_nic, number);
     aim(end, there, path(way), 77);
@@ -88,7 +88,7 @@ bool get(int from, void* to, std::size_t bytes) {
 }
 
 /// The child: sends back what it is sent, until the parent hangs up.
-int echo(const Way& way, int in, int out) {
+int echo(const Cable& way, int in, int out) {
   if (::unshare(CLONE_NEWNET) != 0) return 10;
   char turn = 'n';
   if (!put(out, &turn, 1) || !get(in, &turn, 1)) return 11;
@@ -107,7 +107,7 @@ int echo(const Way& way, int in, int out) {
   if (!put(out, &turn, 1)) return 16;
   const transport::Time end = side.clock.now() + std::chrono::seconds(60);
   std::uint32_t returned = 0;
-  while (returned < kMessages && side.clock.now() < end) {
+  while (returned < kRounds && side.clock.now() < end) {
     side.step();
     const auto wc = side.end.poll();
     if (!wc) continue;
@@ -122,7 +122,7 @@ int echo(const Way& way, int in, int out) {
       side.end.receive(slot, {side.end.sge(slot * kMessage, kMessage)});
     }
   }
-  if (returned != kMessages) return 19;
+  if (returned != kRounds) return 19;
   // Whoever has all goes on answering what was lost.
   ::fcntl(in, F_SETFL, O_NONBLOCK);
   while (::read(in, &turn, 1) != 0 && side.clock.now() < end) side.step();
@@ -130,10 +130,10 @@ int echo(const Way& way, int in, int out) {
   return 0;
 }
 
-class TwoNamespaces : public ::testing::TestWithParam<Way> {};
+class TwoNamespaces : public ::testing::TestWithParam<Cable> {};
 
 TEST_P(TwoNamespaces, EachMessageComesBackAsItWasSent) {
-  const Way& way = GetParam();
+  const Cable& way = GetParam();
   if (!own_network().empty()) GTEST_SKIP() << own_network();
   std::array<int, 2> down{};
   std::array<int, 2> up{};
@@ -195,7 +195,7 @@ TEST_P(TwoNamespaces, EachMessageComesBackAsItWasSent) {
     }
     return std::nullopt;
   };
-  for (std::uint32_t message = 0; message < kMessages; ++message) {
+  for (std::uint32_t message = 0; message < kRounds; ++message) {
     fill(end.memory, message + 1);
     const auto bytes = static_cast<std::uint32_t>(kMessage - message * std::size_t{2311});
     ASSERT_EQ(end.receive(1, {end.sge(500'000, kMessage)}), transport::PostFault::none);
@@ -215,7 +215,7 @@ TEST_P(TwoNamespaces, EachMessageComesBackAsItWasSent) {
   EXPECT_EQ(reaper.end(), 0) << "its step";
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, TwoNamespaces, ::testing::ValuesIn(kWays),
+INSTANTIATE_TEST_SUITE_P(Over, TwoNamespaces, ::testing::ValuesIn(kCables),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace engine_test {
 namespace {
 
-constexpr std::uint32_t kMessages = 30;
+constexpr std::uint32_t kPosted = 30;
 
 class Room : public ::testing::Test {
 protected:
@@ -39,18 +39,18 @@ TEST_F(Room, ARequestWaitsAndIsSentWhenThereIsSome) {
   aim(left, there, Path{}, 1);
   left.qp.route.udp.source_port = wire::kRocePort;
   const transport::Time begin = clock.now();
-  for (std::uint32_t message = 0; message < kMessages; ++message)
+  for (std::uint32_t message = 0; message < kPosted; ++message)
     ASSERT_EQ(left.send(work(IBV_WR_SEND, message), {left.sge(0, 1000)}), transport::PostFault::none);
   EXPECT_LT(clock.now() - begin, std::chrono::seconds(1)) << "nobody waits";
   EXPECT_GT(mine.port.counters().asked_to_wait, 0U);
-  EXPECT_LT(mine.port.counters().packets_out, kMessages);
+  EXPECT_LT(mine.port.counters().packets_out, kPosted);
   if (!appears("10.77.0.98")) GTEST_SKIP() << "`ip neigh replace` failed";
   pollfd watched{mine.port.descriptor(), POLLIN, 0};
-  while (mine.port.counters().packets_out < kMessages && clock.now() - begin < std::chrono::seconds(10)) {
+  while (mine.port.counters().packets_out < kPosted && clock.now() - begin < std::chrono::seconds(10)) {
     ASSERT_EQ(::poll(&watched, 1, 5000), 1) << "whoever sleeps is told of room";
     mine.port.progress(16);
   }
-  EXPECT_EQ(mine.port.counters().packets_out, kMessages);
+  EXPECT_EQ(mine.port.counters().packets_out, kPosted);
   EXPECT_EQ(mine.port.counters().failures.all(), 0U);
 }
 

@@ -30,7 +30,7 @@ struct Message {
 };
 
 using enum wire::Opcode;
-const Message kMessages[] = {
+const Message kTrains[] = {
     {IBV_QPT_RC, rc_send_only, rc_send_only, 1, 0, "Nothing"},
     {IBV_QPT_RC, rc_send_only, rc_send_only, 1, 61, "Odd"},
     {IBV_QPT_RC, rc_acknowledge, rc_acknowledge, 1, 0, "Acknowledgement"},
@@ -154,7 +154,7 @@ TEST_P(EachTrain, ComesOutAsItWentIn) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, EachTrain, ::testing::ValuesIn(kMessages),
+INSTANTIATE_TEST_SUITE_P(Of, EachTrain, ::testing::ValuesIn(kTrains),
                          [](const auto& message) { return message.param.name; });
 
 TEST(UdpTrain, ThatIsNoneIsNotWritten) {

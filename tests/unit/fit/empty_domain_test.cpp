@@ -51,15 +51,15 @@ std::optional<Error> refusal(Object object, std::uint32_t want, const Contract& 
   }
 }
 
-struct Case {
+struct Emptied {
   std::string what;
   Field field;
   std::function<void(Made&)> rules;
   std::vector<std::string> names;   ///< what the refusal has to name
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<Emptied> cases() {
+  std::vector<Emptied> all;
   for (const Field field : {Field::max_send_wr, Field::max_recv_wr, Field::max_send_sge, Field::max_recv_sge,
                             Field::max_inline_data, Field::cqe, Field::max_wr, Field::max_sge, Field::mr_length}) {
     const std::string word(name(field));
@@ -98,7 +98,7 @@ std::vector<Case> cases() {
 }
 
 TEST(EmptyDomain, IsRefusedWhateverIsAskedForAndNamesBothRules) {
-  for (const Case& each : cases())
+  for (const Emptied& each : cases())
     for (const bool beyond_declared : {true, false}) {
       Made made(caps(), beyond_declared);
       each.rules(made);

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "contracts.hpp"
+#include "unit/requests.hpp"
 #include "verbena/fit.hpp"
 
 namespace verbena {
@@ -19,11 +20,6 @@ const Contract& draw_contract() {
   return all[*rc::gen::inRange<std::size_t>(0, all.size())];
 }
 
-std::array<Wish*, 5> wishes(QpRequest& request) {
-  return {&request.max_send_wr, &request.max_recv_wr, &request.max_send_sge, &request.max_recv_sge,
-          &request.max_inline_data};
-}
-
 std::uint32_t draw_number(std::uint32_t bits) {
   const auto width = *rc::gen::inRange<std::uint32_t>(0, bits + 1);
   return static_cast<std::uint32_t>(*rc::gen::inRange<std::uint64_t>(0, (std::uint64_t{1} << width) + 1));
@@ -32,7 +28,7 @@ std::uint32_t draw_number(std::uint32_t bits) {
 QpRequest draw_request(bool floors) {
   QpRequest request;
   const std::array<std::uint32_t, 5> bits{17, 17, 6, 6, 11};
-  const auto fields = wishes(request);
+  const auto fields = requests::wishes(request);
   for (std::size_t at = 0; at < fields.size(); ++at) {
     fields[at]->want = draw_number(bits[at]);
     if (floors)
@@ -79,7 +75,7 @@ RC_GTEST_PROP(FitProperty, AGrantIsNeverAboveTheContractNorBelowAFloor, ()) {
     return;
   }
   expect_within(*fitted, contract);
-  const auto fields = wishes(request);
+  const auto fields = requests::wishes(request);
   for (std::size_t at = 0; at < fields.size(); ++at) {
     const FieldGrant& field = fitted->grant.fields[at];
     RC_ASSERT(field.granted >= *fields[at]->at_least);
@@ -94,7 +90,7 @@ RC_GTEST_PROP(FitProperty, FittingAGrantAgainChangesNothing, ()) {
   QpRequest request = draw_request(*rc::gen::arbitrary<bool>());
   const auto first = fit(request, contract);
   if (!first) return;
-  const auto fields = wishes(request);
+  const auto fields = requests::wishes(request);
   for (std::size_t at = 0; at < fields.size(); ++at) {
     fields[at]->want = first->grant.fields[at].granted;
     fields[at]->at_least = std::nullopt;
@@ -113,7 +109,7 @@ RC_GTEST_PROP(FitProperty, AskingForMoreNeverLowersItsOwnGrantNorRaisesAnothers,
   const auto before = fit(request, contract);
   if (!before) return;
   const auto raised = *rc::gen::inRange<std::size_t>(0, 5);
-  wishes(request)[raised]->want += draw_number(12);
+  requests::wishes(request)[raised]->want += draw_number(12);
   const auto after = fit(request, contract);
   RC_ASSERT(after.has_value());
   for (std::size_t at = 0; at < 5; ++at) {

@@ -15,11 +15,6 @@
 namespace verbena {
 namespace {
 
-std::array<Wish*, 5> wishes(QpRequest& request) {
-  return {&request.max_send_wr, &request.max_recv_wr, &request.max_send_sge, &request.max_recv_sge,
-          &request.max_inline_data};
-}
-
 TEST(Require, OfEachCompetitorLeavesTheRestToTheOthers) {
   struct Case {
     const char* what;
@@ -38,7 +33,7 @@ TEST(Require, OfEachCompetitorLeavesTheRestToTheOthers) {
   };
   for (const Case& each : cases) {
     QpRequest request = requests::rc(16000, 1, 16, 1, 300);
-    for (Wish* wish : wishes(request)) wish->at_least = 0;
+    for (Wish* wish : requests::wishes(request)) wish->at_least = 0;
     request.*each.required = {.want = each.want, .policy = Policy::require};
     const auto fitted = fit(request, each.contract);
     ASSERT_TRUE(fitted) << each.what << ": " << to_string(fitted.error());
@@ -72,7 +67,7 @@ TEST(Require, OfTwoThatDoNotFitTogetherIsRefused) {
 }
 
 /// A contract in which everything competes, or a model under the shipped tables.
-const Contract& any_contract() {
+const Contract& competing_contract() {
   static const std::vector<Contract> competing{contracts::rounding(),  contracts::cramped(), contracts::e810(),
                                                contracts::connectx5(), contracts::rxe(),     contracts::hip09()};
   static const std::vector<Contract> shipped = [] {
@@ -85,10 +80,10 @@ const Contract& any_contract() {
 }
 
 RC_GTEST_PROP(RequireProperty, IsAFloorOfTheWholeWish, ()) {
-  const Contract& contract = any_contract();
+  const Contract& contract = competing_contract();
   QpRequest request;
   const std::array<std::uint32_t, 5> bits{17, 17, 6, 6, 11};
-  const auto drawn = wishes(request);
+  const auto drawn = requests::wishes(request);
   for (std::size_t at = 0; at < drawn.size(); ++at) {
     drawn[at]->want = *rc::gen::inRange<std::uint32_t>(0, (1U << *rc::gen::inRange(bits[at] / 2, bits[at] + 1)) + 1);
     drawn[at]->at_least = drawn[at]->want / *rc::gen::elementOf(std::array<std::uint32_t, 4>{3, 8, 64, 100000});
@@ -100,8 +95,8 @@ RC_GTEST_PROP(RequireProperty, IsAFloorOfTheWholeWish, ()) {
   const auto which = *rc::gen::container<std::vector<bool>>(5, rc::gen::arbitrary<bool>());
   for (std::size_t at = 0; at < 5; ++at) {
     if (!which[at]) continue;
-    wishes(request)[at]->policy = Policy::require;
-    wishes(floor)[at]->at_least = wishes(floor)[at]->want;
+    requests::wishes(request)[at]->policy = Policy::require;
+    requests::wishes(floor)[at]->at_least = requests::wishes(floor)[at]->want;
   }
   const auto required = fit(request, contract);
   const auto floored = fit(floor, contract);
@@ -111,7 +106,7 @@ RC_GTEST_PROP(RequireProperty, IsAFloorOfTheWholeWish, ()) {
   if (!required) return;
   for (std::size_t at = 0; at < 5; ++at) {
     RC_ASSERT(required->grant.fields[at].granted == floored->grant.fields[at].granted);
-    RC_ASSERT(!which[at] || required->grant.fields[at].granted >= wishes(request)[at]->want);
+    RC_ASSERT(!which[at] || required->grant.fields[at].granted >= requests::wishes(request)[at]->want);
   }
 }
 

@@ -13,12 +13,6 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 
-RuleText inline_at_most(std::string id, int bytes, const std::string& more = {}) {
-  return {.id = std::move(id),
-          .rest = "on: qp, limit: {max_inline_data: {max: " + std::to_string(bytes) + "}}" +
-                  (more.empty() ? "" : ", " + more)};
-}
-
 std::uint64_t inline_bytes(const QuirkSet& set) {
   return contract(set).domain(verbena::Field::max_inline_data).max;
 }

@@ -20,10 +20,6 @@ std::vector<Finding> site(const std::vector<RuleText>& rules) {
   return lint({shipped({"bnxt_re.yaml", "hns.yaml", "irdma.yaml", "mlx5.yaml"}), layer(LayerKind::etc, table(rules))});
 }
 
-RuleText rule(std::string id, std::string rest) {
-  return {.id = std::move(id), .rest = std::move(rest)};
-}
-
 struct Case {
   const char* name;
   const char* rest;  ///< of a rule of irdma

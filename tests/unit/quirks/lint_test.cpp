@@ -22,10 +22,6 @@ std::vector<Finding> lint_rules(const std::vector<RuleText>& rules, LayerKind ki
   return lint({layer(kind, table(rules))});
 }
 
-RuleText rule(std::string id, std::string rest) {
-  return {.id = std::move(id), .rest = std::move(rest)};
-}
-
 TEST(Lint, TheShippedTablesHaveNoFinding) {
   const auto findings = lint({default_layers("", true).front()});
   for (const Finding& finding : findings) ADD_FAILURE() << to_string(finding);

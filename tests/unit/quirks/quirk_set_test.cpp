@@ -13,12 +13,6 @@ std::uint64_t inline_bytes(const Contract& contract) {
   return contract.domain(Field::max_inline_data).max;
 }
 
-RuleText inline_at_most(std::string id, int bytes, const std::string& more = {}) {
-  return {.id = std::move(id),
-          .rest = "on: qp, limit: {max_inline_data: {max: " + std::to_string(bytes) + "}}" +
-                  (more.empty() ? "" : ", ") + more};
-}
-
 const RuleTrace& trace_of(const Contract& contract, std::string_view id) {
   for (const RuleTrace& trace : contract.trace())
     if (trace.id == id) return trace;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "verbena/quirks.hpp"
@@ -26,6 +27,16 @@ struct RuleText {
   std::string evidence = "driver-source";
   std::string until = "open";
 };
+
+inline RuleText rule(std::string id, std::string rest) {
+  return {.id = std::move(id), .rest = std::move(rest)};
+}
+
+/// A rule that leaves a queue pair so many inline bytes.
+inline RuleText inline_at_most(std::string id, int bytes, const std::string& more = {}) {
+  return rule(std::move(id), "on: qp, limit: {max_inline_data: {max: " + std::to_string(bytes) + "}}" +
+                                 (more.empty() ? "" : ", ") + more);
+}
 
 inline std::string to_text(const RuleText& rule) {
   return "  - {id: " + rule.id + ", " + rule.rest +
