@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "cm/identifier.hpp"
 
@@ -14,6 +15,16 @@ Channel::Channel() {
 
 Channel::~Channel() {
   if (base.fd >= 0) close(base.fd);
+}
+
+void Channel::leave(Channel& channel) {
+  if (--channel.inside_ == 0 && channel.ended_) delete &channel;
+}
+
+void Channel::end(Channel& channel) {
+  close(std::exchange(channel.base.fd, -1));
+  channel.ended_ = true;
+  if (channel.inside_ == 0) delete &channel;
 }
 
 void Channel::push(std::unique_ptr<Event> event) {

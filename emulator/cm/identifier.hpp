@@ -67,11 +67,20 @@ public:
     return taken;
   }
 
+  /// Around a call that may wait for an event.
+  void enter() noexcept { ++inside_; }
+  static void leave(Channel& channel);
+  /// The program is done with it: its descriptor is closed, and the rest goes with the last call inside.
+  static void end(Channel& channel);
+  bool ended() const noexcept { return ended_; }
+
 private:
   void ring() const noexcept;
   void silence() const noexcept;
 
   std::deque<std::unique_ptr<Event>> events_;
+  unsigned inside_ = 0;
+  bool ended_ = false;
 };
 
 /// Named as in linux drivers/infiniband/core/cma_priv.h enum rdma_cm_state.
@@ -96,29 +105,29 @@ struct Identifier {
   std::optional<Route> way;
   std::unique_ptr<ibv_sa_path_rec> path;
   engine::transport::Time due{};  ///< of a question about an address that nobody will answer
-  std::uint32_t scope = 0;        ///< the interface that its addresses are local to
+  std::uint32_t scope = 0;  ///< the interface that its addresses are local to
   std::uint32_t qp_num = 0;
   bool srq = false;
-  std::uint32_t qkey = 0;         ///< 0 while it isn't known
-  std::uint32_t psn = 0;          ///< what the other end begins to send with
+  std::uint32_t qkey = 0;  ///< 0 while it isn't known
+  std::uint32_t psn = 0;  ///< what the other end begins to send with
   std::uint8_t traffic_class = 0;
   bool reuses_address = false;
   bool one_family = false;
   bool family_set = false;
   std::optional<std::uint8_t> ack_timeout;
-  std::uint16_t port = 0;         ///< that it holds, of the port space of `base.ps`; 0 while it holds none
-  int room = 0;                   ///< of a listening one: requests that it still takes
-  bool known = true;              ///< the program has it, and is told of it
+  std::uint16_t port = 0;  ///< that it holds, of the port space of `base.ps`; 0 while it holds none
+  int room = 0;  ///< of a listening one: requests that it still takes
+  bool known = true;  ///< the program has it, and is told of it
   std::vector<std::unique_ptr<Membership>> memberships;
 
-  std::uint64_t given = 0;         ///< events that a program was given
+  std::uint64_t given = 0;  ///< events that a program was given
   std::uint64_t acknowledged = 0;  ///< and those of them that it has acknowledged
 
   // What librdmacm keeps with an id.
-  bool waits = false;             ///< its calls wait for their event (rdma_create_id(3) without a channel)
+  bool waits = false;  ///< its calls wait for their event (rdma_create_id(3) without a channel)
   std::uint8_t initiator_depth = 0;
   std::uint8_t responder_resources = 0;
-  bool failed = false;            ///< its connection came to nothing here, and what follows from that isn't told
+  bool failed = false;  ///< its connection came to nothing here, and what follows from that isn't told
 
   static Identifier& of(rdma_cm_id* id) noexcept { return *reinterpret_cast<Identifier*>(id); }
   sockaddr_storage& source() noexcept { return base.route.addr.src_storage; }

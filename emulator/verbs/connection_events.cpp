@@ -79,35 +79,53 @@ bool EmulatedVerbs::prepare(Event& event) {
   }
 }
 
+/// The next event, unless that is an errno. `lock` holds the host.
+int EmulatedVerbs::await_event(cm::Channel& channel, std::unique_lock<HostMutex>& lock, std::unique_ptr<Event>& event) {
+  while (!channel.ended()) {
+    host_->progress();
+    event = channel.pop();
+    if (event) {
+      ++event->counted->given;
+      if (event->membership != nullptr) ++event->membership->given;
+      if (event->base.event == RDMA_CM_EVENT_CONNECT_REQUEST) ++event->counted->room;
+      return 0;
+    }
+    host_->doze();  // and whoever sleeps on the descriptor itself has asked here before
+    const int flags = fcntl(channel.base.fd, F_GETFL);
+    if (flags < 0) return errno;
+    if ((flags & O_NONBLOCK) != 0) return EAGAIN;
+    pollfd waiting{channel.base.fd, POLLIN, 0};
+    lock.unlock();
+    const int error = poll(&waiting, 1, -1) < 0 ? errno : 0;
+    lock.lock();
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
 int EmulatedVerbs::cm_get_event(rdma_event_channel* plain, rdma_cm_event** given) {
   if (given == nullptr) return EINVAL;
-  for (;;) {
-    std::unique_ptr<Event> event;
-    {
-      const std::scoped_lock lock(host_->mutex);
-      host_->progress();
-      event = cm::Channel::of(plain).pop();
-      if (event) {
-        ++event->counted->given;
-        if (event->membership != nullptr) ++event->membership->given;
-        if (event->base.event == RDMA_CM_EVENT_CONNECT_REQUEST) ++event->counted->room;
-      }
-    }
-    if (event) {
-      const bool told = prepare(*event);
-      *given = &event.release()->base;
-      if (told) return 0;
-      cm_ack_event(std::exchange(*given, nullptr));
-      continue;
-    }
-    {
-      const std::scoped_lock lock(host_->mutex);
-      host_->doze();  // and whoever sleeps on the descriptor itself has asked here before
-    }
-    if ((fcntl(plain->fd, F_GETFL) & O_NONBLOCK) != 0) return EAGAIN;
-    pollfd waiting{plain->fd, POLLIN, 0};
-    if (poll(&waiting, 1, -1) < 0) return errno;
-  }
+  cm::Channel& channel = cm::Channel::of(plain);
+  std::unique_lock lock(host_->mutex);
+  channel.enter();
+  *given = nullptr;
+  std::unique_ptr<Event> event;
+  int error = 0;
+  do {
+    error = await_event(channel, lock, event);
+    if (!event) break;
+    lock.unlock();
+    const bool told = prepare(*event);
+    *given = &event.release()->base;
+    if (!told) cm_ack_event(std::exchange(*given, nullptr));
+    lock.lock();
+  } while (*given == nullptr);
+  cm::Channel::leave(channel);
+  lock.unlock();
+  if (error != 0 || *given != nullptr) return error;
+  // The channel has ended beneath this thread, which sleeps on: the kernel holds the file for it, and there is never
+  // an event again (linux drivers/infiniband/core/ucma.c ucma_get_event).
+  return poll(nullptr, 0, -1) < 0 ? errno : 0;
 }
 
 int EmulatedVerbs::cm_ack_event(rdma_cm_event* plain) {

@@ -124,7 +124,7 @@ Made<rdma_event_channel> EmulatedVerbs::cm_create_event_channel() {
 
 void EmulatedVerbs::cm_destroy_event_channel(rdma_event_channel* channel) {
   const std::scoped_lock lock(host_->mutex);
-  delete &cm::Channel::of(channel);
+  cm::Channel::end(cm::Channel::of(channel));
 }
 
 Made<rdma_cm_id> EmulatedVerbs::cm_create_id(rdma_event_channel* channel, void* context, int port_space) {

@@ -220,6 +220,7 @@ private:
   const CmDevice& device_of(const cm::Identifier& id);
   int checked(const cm::Identifier& id, const rdma_conn_param& param);
   int complete(cm::Identifier& id);
+  int await_event(cm::Channel& channel, std::unique_lock<HostMutex>& lock, std::unique_ptr<cm::Event>& event);
   int move_qp(rdma_cm_id& id, ibv_qp_state state, int depth = -1);
   int initialise_qp(rdma_cm_id& id);
   bool prepare(cm::Event& event);
