@@ -17,14 +17,9 @@ Channel::~Channel() {
   if (base.fd >= 0) close(base.fd);
 }
 
-void Channel::leave(Channel& channel) {
-  if (--channel.inside_ == 0 && channel.ended_) delete &channel;
-}
-
-void Channel::end(Channel& channel) {
-  close(std::exchange(channel.base.fd, -1));
-  channel.ended_ = true;
-  if (channel.inside_ == 0) delete &channel;
+void Channel::end() noexcept {
+  close(std::exchange(base.fd, -1));
+  events_.clear();
 }
 
 void Channel::push(std::unique_ptr<Event> event) {

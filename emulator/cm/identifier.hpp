@@ -69,10 +69,11 @@ public:
 
   /// Around a call that may wait for an event.
   void enter() noexcept { ++inside_; }
-  static void leave(Channel& channel);
-  /// The program is done with it: its descriptor is closed, and the rest goes with the last call inside.
-  static void end(Channel& channel);
-  bool ended() const noexcept { return ended_; }
+  void leave() noexcept { --inside_; }
+  bool inside() const noexcept { return inside_ != 0; }
+  /// The program is done with it: its descriptor is closed, and no event comes any more.
+  void end() noexcept;
+  bool ended() const noexcept { return base.fd < 0; }
 
 private:
   void ring() const noexcept;
@@ -80,7 +81,6 @@ private:
 
   std::deque<std::unique_ptr<Event>> events_;
   unsigned inside_ = 0;
-  bool ended_ = false;
 };
 
 /// Named as in linux drivers/infiniband/core/cma_priv.h enum rdma_cm_state.

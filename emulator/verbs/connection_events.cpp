@@ -120,7 +120,7 @@ int EmulatedVerbs::cm_get_event(rdma_event_channel* plain, rdma_cm_event** given
     if (!told) cm_ack_event(std::exchange(*given, nullptr));
     lock.lock();
   } while (*given == nullptr);
-  cm::Channel::leave(channel);
+  channel.leave();
   lock.unlock();
   if (error != 0 || *given != nullptr) return error;
   // The channel has ended beneath this thread, which sleeps on: the kernel holds the file for it, and there is never

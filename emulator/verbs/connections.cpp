@@ -122,9 +122,15 @@ Made<rdma_event_channel> EmulatedVerbs::cm_create_event_channel() {
   return {&channel.release()->base};
 }
 
-void EmulatedVerbs::cm_destroy_event_channel(rdma_event_channel* channel) {
+/// Programs destroy the channel that a thread of theirs has its events of (rping does). On a host that thread is in the
+/// kernel again by then; here it may be about to ask: what it asks of stays a while.
+void EmulatedVerbs::cm_destroy_event_channel(rdma_event_channel* plain) {
+  constexpr std::size_t kStay = 16;
   const std::scoped_lock lock(host_->mutex);
-  cm::Channel::end(cm::Channel::of(channel));
+  cm::Channel& channel = cm::Channel::of(plain);
+  channel.end();
+  ended_channels_.emplace_back(&channel);
+  if (ended_channels_.size() > kStay && !ended_channels_.front()->inside()) ended_channels_.pop_front();
 }
 
 Made<rdma_cm_id> EmulatedVerbs::cm_create_id(rdma_event_channel* channel, void* context, int port_space) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -234,6 +235,7 @@ private:
   std::map<std::string, std::string> files_;  ///< what /sys and /proc hold: path to text
   std::map<std::string, std::string> links_;  ///< path to target
   std::unique_ptr<cm::Manager> manager_;      ///< from when rdma_cm is first used
+  std::deque<std::unique_ptr<cm::Channel>> ended_channels_;
   std::mutex cm_devices_mutex_;
   std::map<const Nic*, CmDevice> cm_devices_;
   std::condition_variable_any acknowledged_;  ///< an event of rdma_cm was, with the host's mutex
