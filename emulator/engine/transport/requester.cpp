@@ -96,6 +96,9 @@ bool Adapter::begin(QueuePair& qp, queues::SendWork& work) {
 void Adapter::do_local(QueuePair& qp, queues::SendWork& work) {
   bool well = false;
   if (work.opcode == IBV_WR_LOCAL_INV) {
+    // What goes before may be sent again from there (InfiniBand specification volume 1, 10.6.5.1; linux
+    // drivers/infiniband/sw/rxe/rxe_req.c rxe_wqe_is_fenced).
+    if (qp.requester.place != qp.send_queue.completed) return;
     well = memory::invalidate(keys_, work.invalidate, qp.domain, qp.number, conduct_.invalidates_regions);
   } else {
     const memory::Bind asked{.window = work.window,

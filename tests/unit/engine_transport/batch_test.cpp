@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/fabric/direct.hpp"
+#include "engine/memory/window.hpp"
 #include "engine_transport/rig.hpp"
 
 namespace engine_test {
@@ -133,6 +134,39 @@ TEST(Batch, AnAnswerStandsForTheAcknowledgementOfWhatCameBefore) {
   pair.write(3, 10);
   pair.other.port.take();
   EXPECT_EQ(pair.acknowledgements(), 1U);
+}
+
+/// What goes before it may be sent again, from memory that it takes away.
+TEST(Batch, ALocalInvalidateWaitsForTheAcknowledgementOfWhatCameBefore) {
+  Batched pair;
+  memory::Region& window = *pair.one.keys.add();
+  window.kind = memory::Region::Kind::window_type_2;
+  window.domain = kDomain;
+  window.valid = false;
+  const memory::Bind bind{.window = window.key,
+                          .rkey = window.key + 1,
+                          .lkey = pair.left.region->key,
+                          .address = pair.left.address(0),
+                          .length = 64,
+                          .access = IBV_ACCESS_REMOTE_WRITE,
+                          .queue_pair = 0x11,
+                          .domain = kDomain};
+  ASSERT_EQ(memory::bind(pair.one.keys, bind), memory::BindFault::none);
+  pair.write(1, 10);
+  ibv_send_wr invalidate = work(IBV_WR_LOCAL_INV, 2);
+  invalidate.invalidate_rkey = bind.rkey;
+  ASSERT_EQ(pair.left.send(invalidate, {}), transport::PostFault::none);
+  pair.write(3, 10);
+  EXPECT_TRUE(window.valid);
+  EXPECT_EQ(pair.other.port.take(), 1U);
+  EXPECT_TRUE(window.valid);
+  pair.one.port.take();
+  EXPECT_FALSE(window.valid);
+  EXPECT_EQ(pair.left.poll()->wr_id, 1U);
+  EXPECT_EQ(pair.left.poll()->wr_id, 2U);
+  EXPECT_EQ(pair.other.port.take(), 1U);
+  pair.one.port.take();
+  EXPECT_EQ(pair.left.poll()->wr_id, 3U);
 }
 
 TEST(Batch, AnUnreadyReceiverIsToldAtOnceAndTheWritesBeforeItAreKnown) {
