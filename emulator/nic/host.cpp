@@ -36,6 +36,10 @@ public:
   void forget(const engine::wire::Gid& gid) noexcept override {
     if (port_) port_->forget(gid);
   }
+  int take_addresses() override { return port_ ? port_->take_addresses() : 0; }
+  void give_addresses() noexcept override {
+    if (port_) port_->give_addresses();
+  }
   bool send(const engine::transport::Train& train) noexcept override {
     if (host_.inert() || !port_) return true;
     if (!bad()) return port_->send(train);

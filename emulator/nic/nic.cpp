@@ -90,6 +90,18 @@ Nic::~Nic() {
   port_.reset();
 }
 
+int Nic::enter() {
+  if (inside_ == 0) {
+    if (const int error = port_->take_addresses(); error != 0) return error;
+  }
+  ++inside_;
+  return 0;
+}
+
+void Nic::leave() noexcept {
+  if (--inside_ == 0) port_->give_addresses();
+}
+
 const std::vector<Gid>& Nic::gids(std::uint8_t port) const noexcept {
   static const std::vector<Gid> kNone;
   return port == 0 || port > gids_.size() ? kNone : gids_[port - 1U];

@@ -75,6 +75,10 @@ public:
     const Net* const net = host_.net();
     if (net != nullptr && net->joins_groups() && adapter_.members(group) == 0) port_->forget(group);
   }
+  /// For a queue pair, or a manager of connections: while there is one, the NIC's addresses are its own. An errno
+  /// (EADDRINUSE) where another program has them. With the host's mutex.
+  int enter();
+  void leave() noexcept;
   Counts counts;
   /// Nothing moves on it any more.
   bool stopped() const noexcept { return adapter_.stopped(); }
@@ -127,6 +131,7 @@ private:
   std::unique_ptr<engine::fabric::Port> port_;
   engine::transport::Adapter adapter_;
   engine::memory::DomainId last_domain_ = 0;
+  std::uint32_t inside_ = 0;  ///< who has entered
   std::uint32_t first_qp_number_;  ///< of the low 16 bits
   std::uint32_t qp_numbers_end_;
   std::uint32_t next_qp_number_;

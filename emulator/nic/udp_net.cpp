@@ -100,9 +100,30 @@ public:
   Port& operator=(const Port&) = delete;
 
   void connect(engine::transport::Adapter& adapter) noexcept override { port_.connect(adapter); }
-  // What can't be listened to was found out before there was a NIC; of groups the transport's own table says whose.
-  void listen(const engine::wire::Gid& gid) override { static_cast<void>(port_.listen(gid)); }
-  void forget(const engine::wire::Gid& gid) noexcept override { port_.forget(gid); }
+  // What can't be listened to at all was found out before there was a NIC; of groups the transport's own table says
+  // whose.
+  void listen(const engine::wire::Gid& gid) override {
+    wanted_.push_back(gid);
+    if (taken_) static_cast<void>(port_.listen(gid));
+  }
+  void forget(const engine::wire::Gid& gid) noexcept override {
+    std::erase_if(wanted_, [&gid](const engine::wire::Gid& each) { return engine::wire::same(each, gid); });
+    port_.forget(gid);
+  }
+  int take_addresses() override {
+    int error = 0;
+    for (const engine::wire::Gid& gid : wanted_) {
+      const engine::fabric::UdpResult listens = port_.listen(gid);
+      if (!listens && listens.error().number == EADDRINUSE) error = EADDRINUSE;
+    }
+    taken_ = error == 0;
+    if (!taken_) give_addresses();
+    return error;
+  }
+  void give_addresses() noexcept override {
+    for (const engine::wire::Gid& gid : wanted_) port_.forget(gid);
+    taken_ = false;
+  }
   bool send(const engine::transport::Train& train) noexcept override { return port_.send(train); }
   std::uint32_t most_packets(const engine::transport::QueuePair& qp) const noexcept override {
     return port_.most_packets(qp);
@@ -114,6 +135,8 @@ public:
 private:
   UdpNet& net_;
   engine::fabric::Udp::Port port_;
+  std::vector<engine::wire::Gid> wanted_;
+  bool taken_ = false;
 };
 
 UdpNet::UdpNet(std::vector<std::vector<engine::wire::Gid>> addresses, std::uint32_t largest_mtu, HostMutex& mutex,
@@ -142,7 +165,8 @@ tl::expected<std::unique_ptr<Net>, std::string> UdpNet::open(std::vector<std::ve
     engine::fabric::Udp::Port port(trial);
     std::vector<engine::wire::Gid> listened;
     for (const engine::wire::Gid& gid : each) {
-      if (const auto listens = port.listen(gid); listens) {
+      // Another program's now: this one's, perhaps, when it is used.
+      if (const auto listens = port.listen(gid); listens || listens.error().number == EADDRINUSE) {
         listened.push_back(gid);
       } else if (why.empty()) {
         why = listens.error().text;

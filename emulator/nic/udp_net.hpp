@@ -28,7 +28,7 @@ class UdpNet final : public Net {
 public:
   /// What the ports of the NICs have, one list each, in turn. Empty: the addresses of this namespace's interfaces that
   /// are up, but for loopback, an interface for each port. Without the lock. `mutex` and `clock` live longer. An error
-  /// is a sentence: an address that isn't here or is taken, a link too small for any path MTU, no address left.
+  /// is a sentence: an address that isn't here, a link too small for any path MTU, no address left.
   static tl::expected<std::unique_ptr<Net>, std::string> open(std::vector<std::vector<engine::wire::Gid>> addresses,
                                                               std::size_t ports, HostMutex& mutex,
                                                               engine::transport::Clock& clock);

@@ -42,6 +42,15 @@ cm::Manager& EmulatedVerbs::manager() {
   return *manager_;
 }
 
+/// A manager of connections listens on all of them.
+int EmulatedVerbs::enter_nics() {
+  while (entered_ < nics_.size()) {
+    if (const int error = nics_[entered_]->enter(); error != 0) return error;
+    ++entered_;
+  }
+  return 0;
+}
+
 void EmulatedVerbs::leave() {
   if (!host_->inert()) {
     const std::scoped_lock lock(host_->mutex);
@@ -54,6 +63,7 @@ void EmulatedVerbs::end_connections() noexcept {
   {
     const std::scoped_lock lock(host_->mutex);
     manager_.reset();
+    while (entered_ > 0) nics_[--entered_]->leave();
   }
   for (const auto& [nic, device] : cm_devices_) {
     if (device.pd != nullptr) dealloc_pd(device.pd);
@@ -116,6 +126,7 @@ Made<rdma_event_channel> EmulatedVerbs::cm_create_event_channel() {
   {
     const std::scoped_lock lock(host_->mutex);
     manager();
+    if (const int error = enter_nics(); error != 0) return refused<rdma_event_channel>(error);
   }
   auto channel = std::make_unique<cm::Channel>();
   if (channel->base.fd < 0) return refused<rdma_event_channel>(EMFILE);

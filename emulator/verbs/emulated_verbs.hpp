@@ -215,6 +215,7 @@ private:
   };
   /// With the host's mutex held.
   cm::Manager& manager();
+  int enter_nics();
   void end_connections() noexcept;
   int attach_device(cm::Identifier& id);
   void leave_device(cm::Identifier& id) noexcept;
@@ -235,6 +236,7 @@ private:
   std::map<std::string, std::string> files_;  ///< what /sys and /proc hold: path to text
   std::map<std::string, std::string> links_;  ///< path to target
   std::unique_ptr<cm::Manager> manager_;      ///< from when rdma_cm is first used
+  std::size_t entered_ = 0;  ///< NICs that rdma_cm uses
   std::deque<std::unique_ptr<cm::Channel>> ended_channels_;
   std::mutex cm_devices_mutex_;
   std::map<const Nic*, CmDevice> cm_devices_;

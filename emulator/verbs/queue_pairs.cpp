@@ -127,8 +127,12 @@ Made<ibv_qp> EmulatedVerbs::made_qp(ibv_pd* plain_pd, ibv_qp_init_attr& attr, st
     return refused_so<ibv_qp>(nic, created.error == EOPNOTSUPP ? profile.unsupported() : created.error);
   if (const int error = faults::in_qp(nic, asked); error != 0) return refused<ibv_qp>(nic, error);
   if (nic.counts.queue_pairs >= profile.figure(Cap::max_qp)) return refused<ibv_qp>(nic, ENOMEM);
+  if (const int error = nic.enter(); error != 0) return refused<ibv_qp>(error);
   const std::uint32_t number = nic.take_qp_number();
-  if (number == 0) return refused<ibv_qp>(nic, ENOMEM);
+  if (number == 0) {
+    nic.leave();
+    return refused<ibv_qp>(nic, ENOMEM);
+  }
 
   ibv_qp_cap cap = attr.cap;
   cap.max_send_wr = written_back(created.send_wr, asked.max_send_wr);
@@ -269,6 +273,7 @@ int EmulatedVerbs::destroy_qp(ibv_qp* plain) {
   qp.send_cq->queue.purge(qp.qp.number);
   qp.recv_cq->queue.purge(qp.qp.number);
   nic.give_qp_number(qp.qp.number);
+  nic.leave();
   Context::of(plain->context).events.remove([plain](const AsyncEvent& each) {
     switch (each.event.event_type) {
       case IBV_EVENT_QP_FATAL:

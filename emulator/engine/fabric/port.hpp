@@ -18,6 +18,10 @@ public:
   virtual void connect(transport::Adapter& adapter) noexcept = 0;
   virtual void listen(const wire::Gid& gid) = 0;
   virtual void forget(const wire::Gid& gid) noexcept = 0;
+  /// Somebody uses the NIC from now on, or nobody does any more. What others of the machine could have in its place is
+  /// taken in between alone: an errno where one of them has it.
+  virtual int take_addresses() { return 0; }
+  virtual void give_addresses() noexcept {}
   /// While its link is down nothing comes or goes. Fabrics of several processes have no such switch.
   virtual void set_link(bool /*up*/) noexcept {}
 };

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "unit/shipped_nics.hpp"
 #include "verbs/emulated.hpp"
@@ -44,12 +45,7 @@ struct End {
     channel = verbs->create_comp_channel(context).handle;
     cq = verbs->create_cq(context, 64, nullptr, channel, 0).handle;
     mr = verbs->reg_mr(pd, bytes.data(), bytes.size(), IBV_ACCESS_LOCAL_WRITE).handle;
-    ibv_qp_init_attr attr{};
-    attr.send_cq = attr.recv_cq = cq;
-    attr.cap = {16, 16, 1, 1, 0};
-    attr.qp_type = IBV_QPT_RC;
-    attr.sq_sig_all = 1;
-    qp = verbs->create_qp(pd, attr).handle;
+    make_qp();
     // The last entry: IPv4 where there is one.
     ibv_port_attr port{};
     verbs->query_port(context, 1, port);
@@ -58,7 +54,7 @@ struct End {
     verbs->query_gid_ex(context, 1, static_cast<std::uint32_t>(last), entry);
   }
   ~End() {
-    verbs->destroy_qp(qp);
+    if (qp != nullptr) verbs->destroy_qp(qp);
     verbs->dereg_mr(mr);
     verbs->destroy_cq(cq);
     verbs->destroy_comp_channel(channel);
@@ -68,6 +64,16 @@ struct End {
   End(const End&) = delete;
   End& operator=(const End&) = delete;
 
+  int make_qp() {
+    ibv_qp_init_attr attr{};
+    attr.send_cq = attr.recv_cq = cq;
+    attr.cap = {16, 16, 1, 1, 0};
+    attr.qp_type = IBV_QPT_RC;
+    attr.sq_sig_all = 1;
+    const Made<ibv_qp> made = verbs->create_qp(pd, attr);
+    qp = made.handle;
+    return made.error;
+  }
   void connect(const End& other) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
@@ -140,6 +146,12 @@ struct End {
   int last = 0;
 };
 
+/// Of loopback, and no other process's that runs these tests.
+std::string address(int end) {
+  const int own = getpid();
+  return "127." + std::to_string(1 + own / 256 % 254) + "." + std::to_string(own % 256) + "." + std::to_string(end);
+}
+
 class Nets : public ::testing::TestWithParam<Way> {
 protected:
   void SetUp() override {
@@ -148,11 +160,6 @@ protected:
 #endif
   }
   std::string fabric = "unit-" + std::to_string(getpid());
-  /// Of loopback, and no other process's that runs these tests.
-  static std::string address(int end) {
-    const int own = getpid();
-    return "127." + std::to_string(1 + own / 256 % 254) + "." + std::to_string(own % 256) + "." + std::to_string(end);
-  }
 };
 
 TEST_P(Nets, JoinTwoHosts) {
@@ -206,6 +213,23 @@ INSTANTIATE_TEST_SUITE_P(All, Nets,
                                            Way{"shared_lossy", NetKind::shared, 200'000}, Way{"udp", NetKind::udp, 0},
                                            Way{"udp_lossy", NetKind::udp, 200'000}),
                          [](const auto& each) { return std::string(each.param.name); });
+
+/// So that NICs of programs that only look, and of those that take turns, can have one address.
+TEST(Nets, OfUdpHaveAnAddressWhileAQueuePairUsesIt) {
+#ifdef VERBENA_TEST_EMULATED
+  GTEST_SKIP() << "qemu-user carries neither UDP_SEGMENT nor UDP_GRO";
+#endif
+  const Way udp{"udp", NetKind::udp, 0};
+  End one(udp, "", address(2));
+  End other(udp, "", address(2));
+  ASSERT_NE(one.qp, nullptr);
+  ASSERT_EQ(other.qp, nullptr);
+  EXPECT_EQ(other.make_qp(), EADDRINUSE);
+  EXPECT_EQ(other.verbs->cm_create_event_channel().error, EADDRINUSE);
+  ASSERT_EQ(one.verbs->destroy_qp(std::exchange(one.qp, nullptr)), 0);
+  EXPECT_EQ(other.make_qp(), 0);
+  EXPECT_EQ(one.make_qp(), EADDRINUSE);
+}
 
 TEST(Nets, RefuseWhatTheyHaveNot) {
   EmulatedOptions options;
