@@ -252,7 +252,8 @@ TEST_P(Traffic, WhatIsLostComesAgain) {
   End<Udp> left(two.one, 0x11, {}, kBytes);
   End<Udp> right(two.other, 0x22, {}, kBytes);
   Path impatient = path();
-  impatient.timeout = 8;  // a millisecond
+  // 17 ms: enough that a slow machine's turn isn't taken for a loss, as one of a millisecond is under a sanitizer.
+  impatient.timeout = 12;
   connect(left, right, impatient);
   from_port(left);
   for (std::uint64_t round = 1; round <= 20; ++round) {
