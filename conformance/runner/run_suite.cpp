@@ -169,8 +169,9 @@ std::vector<const ListedCase*> select_cases(const CaseList& list, const CaseChoi
   return choice.sample == 0 ? selected : draw(selected, choice.sample, choice.seed);
 }
 
-Substrate substrate_of(const verbena::DeviceId& device) {
-  if (!device.model.empty()) return Substrate::emulated;
+Substrate substrate_of(const verbena::Device& opened) {
+  const verbena::DeviceId& device = opened.id();
+  if (!device.model.empty() || verbena::emulated_by_run(opened.raw())) return Substrate::emulated;
   return device.pci_vendor ? Substrate::hardware : Substrate::kernel_driver;
 }
 

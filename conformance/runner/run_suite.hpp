@@ -47,7 +47,8 @@ std::vector<const ListedCase*> select_cases(const CaseList& list, const CaseChoi
 verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const SuiteOptions& options,
                                ReportFolder* folder);
 
-/// What stands below a device: a driver of the kernel alone where there is no PCI device, a model where it is one.
-Substrate substrate_of(const verbena::DeviceId& device);
+/// What stands below a device: a driver of the kernel alone where there is no PCI device, an emulated NIC under
+/// `verbena run`.
+Substrate substrate_of(const verbena::Device& opened);
 
 }  // namespace conform

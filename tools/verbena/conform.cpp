@@ -134,7 +134,7 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   suite.command = own_arguments();
   suite.start_worker = exec_workers(ground);
   suite.substrate = nic.empty() ? conform::from_word<Substrate>(options.substrate)
-                                      .value_or(conform::substrate_of((*opened)->ground.device->id()))
+                                      .value_or(conform::substrate_of(*(*opened)->ground.device))
                                 : Substrate::emulated;
   // Each worker has a NIC of its own, and waits for the most part.
   suite.jobs = std::max(options.jobs, 1U);

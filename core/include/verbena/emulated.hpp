@@ -9,6 +9,15 @@
 
 #include "verbena/verbs.hpp"
 
+#include "verbena/version.h"
+
+#define VERBENA_EMULATED_NICS_OF(major, minor, patch) verbena_emulated_nics_##major##_##minor##_##patch
+#define VERBENA_EMULATED_NICS_AS(major, minor, patch) VERBENA_EMULATED_NICS_OF(major, minor, patch)
+/// What libverbena-emulated.so exports for a libverbena of its own version: a function without parameters that gives
+/// the table (verbena::Verbs*) of this process's emulated NICs, null while they are being made.
+#define VERBENA_EMULATED_NICS \
+  VERBENA_EMULATED_NICS_AS(VERBENA_VERSION_MAJOR, VERBENA_VERSION_MINOR, VERBENA_VERSION_PATCH)
+
 #pragma GCC visibility push(default)
 namespace verbena {
 
@@ -58,6 +67,9 @@ protected:
 inline EmulatedHost* emulated_host(Verbs& verbs) noexcept {
   return dynamic_cast<EmulatedHost*>(&verbs);
 }
+
+/// Whether the device of an open context is an emulated NIC that `verbena run` put in front of libibverbs.
+bool emulated_by_run(const ibv_context* context);
 
 }  // namespace verbena
 #pragma GCC visibility pop

@@ -3,12 +3,14 @@
 
 #include <cstring>
 
+#include "verbs/beside_emulated.hpp"
 #include "verbs/real_verbs.hpp"
 #include "verbs/verb_outcome.hpp"
 
 namespace verbena {
 
 std::shared_ptr<Verbs> real_verbs() {
+  if (runs_on_emulated()) return std::make_shared<BesideEmulated>();
   return std::make_shared<RealVerbs>();
 }
 

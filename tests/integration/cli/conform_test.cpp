@@ -49,6 +49,29 @@ TEST(ConformCommand, RunsOnAnEmulatedNic) {
 #endif
 }
 
+/// A program of Verbena's under `verbena run` has the driver's tables, and its report doesn't take the NIC for a real one.
+TEST(RunCommand, ShowsVerbenaTheNicOfItsDriver) {
+#ifndef VERBENA_EMULATOR
+  GTEST_SKIP() << "this build has no emulated NICs";
+#elif defined(VERBENA_SANITIZED)
+  GTEST_SKIP() << "a library with a sanitizer can't be put in front of others";
+#else
+  const std::string command = VERBENA_COMMAND;
+  says("run --nic e810-roce -- " + command + " devices", 0, "irdma 0x8086:0x1592");
+  says("run --nic e810-roce -- " + command + " explain -d e810-roce --qp rc,send_sge=16", 0, "irdma-gen2-sge");
+  const std::string folder = ::testing::TempDir() + "under_run";
+  for (const char* const net : {"shm", "udp", "inproc"}) {
+    const std::string address = net == std::string("udp") ? " --address 127.0.0.200" : "";
+    says("run --nic hip09 --net " + std::string(net) + address + " -- " + command +
+             " conform -d hip09 --jobs 1 --case cq.create.at_least_asked --case data.write.* --report " + folder,
+         0, "not red");
+    const auto report = nlohmann::json::parse(cli_test::read(folder + "/run.json"));
+    EXPECT_EQ(report.at("substrate"), "emulated") << net;
+    EXPECT_EQ(report.at("device").at("driver"), "hns") << net;
+  }
+#endif
+}
+
 TEST(ConformCommand, ListsCasesAsTextAndAsJson) {
   const Ran text = run(words("conform --list --case cq.create.*"));
   ASSERT_EQ(text.code, 0) << text.all();
