@@ -54,6 +54,12 @@ std::optional<Settled> settled(const ListedCase& listed, Side side, const Contra
                                const Environment& environment) {
   if (auto absent = by_transport(listed, contract)) return absent;
   if (auto absent = by_features(listed, side, contract)) return absent;
+  if (environment.other != nullptr && has_setup(listed, "unlike_devices")) {
+    if (auto absent = by_features(listed, side, *environment.other)) {
+      absent->reason = "on the second device " + absent->reason;
+      return absent;
+    }
+  }
   for (const std::string& word : listed.conditions.setup) {
     if (const auto found = environment.elsewhere.find(word); found != environment.elsewhere.end())
       return Settled{Verdict::not_run, Table::none, fmt::format("{}: {}", word, found->second)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,8 @@ struct Environment {
   /// Setup words that another kind of run has: a case that needs one waits for it, outside this run's closure.
   std::map<std::string, std::string, std::less<>> elsewhere;
   bool shared = false;  ///< others use the device: nothing above `traffic` runs
+  /// Of the second device, which must have too what a case of two unlike devices needs; null where there is none.
+  std::shared_ptr<const verbena::Contract> other;
 };
 
 /// What this process on this host has.

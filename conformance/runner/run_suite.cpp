@@ -182,6 +182,15 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   const verbena::DeviceId& id = ground.device->id();
   auto known = known_of(list, id, ground.port, options.substrate);
   if (!known) return verbena::Failure(known.error());
+  std::shared_ptr<const verbena::Contract> beside;
+  if (ground.other) {
+    auto found = ground.other->contract(ground.other_port);
+    if (!found) return verbena::Failure(found.error());
+    beside = *std::move(found);
+    const auto others = known_of(list, ground.other->id(), ground.other_port, options.substrate);
+    if (!others) return verbena::Failure(others.error());
+    add_others(*known, *others, *beside);
+  }
 
   Closing closing;
   closing.list = &list;
@@ -190,6 +199,7 @@ verbena::Result<Run> run_suite(const CaseList& list, const Ground& ground, const
   closing.known = *std::move(known);
   closing.environment = environment_here(ground, options.substrate, options.shared);
   if (ground.far) over_a_peer(closing.environment);
+  closing.environment.other = std::move(beside);
 
   Run run;
   run.suite_version = list.version;

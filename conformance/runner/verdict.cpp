@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runner/applies.hpp"
 #include "verbena/match.hpp"
 
 namespace conform {
@@ -51,9 +52,16 @@ void name_entry(Column& column, const ExpectationEntry& entry) {
   if (!holds(column.expectations, entry.id)) column.expectations.push_back(entry.id);
 }
 
-/// What an entry expects of this column: it is of the raw one alone where a rule makes the other conform.
-bool expected_of(const ExpectationEntry& entry, Side side) {
-  return side == Side::raw || entry.corrected_by.empty();
+/// What an entry expects of this column: it is of the raw one alone where a rule makes the other conform, and what the
+/// second device is known for shows where that is the other end.
+bool expected_of(const ExpectationEntry& entry, const ListedCase& listed, Side side, const Known& known) {
+  const bool between = has_setup(listed, "two_ends") || has_setup(listed, "unlike_devices");
+  return (side == Side::raw || entry.corrected_by.empty()) && (between || !known.of_other.contains(&entry));
+}
+
+/// Does the contract call a feature native, and the second device's too where the case is about both?
+bool claims(const ListedCase& listed, const Contract& contract, const Known& known, Feature feature) {
+  return contract.native(feature) && !(has_setup(listed, "unlike_devices") && known.unclaimed.contains(feature));
 }
 
 /// The process died or was ended.
@@ -66,7 +74,7 @@ void judge_death(Column& column, const ListedCase& listed, Side side, const Ende
   died.seen = Seen::crash;
   died.text = fmt::format("the process ended with {}", ended.how);
   for (const ExpectationEntry* entry : known.expectations) {
-    if (!expected_of(*entry, side) || !explains(*entry, listed, died)) continue;
+    if (!expected_of(*entry, listed, side, known) || !explains(*entry, listed, died)) continue;
     name_entry(column, *entry);
     column.findings.push_back(died);
     decide(column, Verdict::deviates, Table::expected);
@@ -88,8 +96,9 @@ void judge_absent(Column& column, const ListedCase& listed, const Contract& cont
       return;
     }
   }
-  const bool claimed = !needs.empty() && std::all_of(needs.begin(), needs.end(),
-                                                     [&](Feature feature) { return contract.native(feature); });
+  const bool claimed = !needs.empty() && std::all_of(needs.begin(), needs.end(), [&](Feature feature) {
+    return claims(listed, contract, known, feature);
+  });
   if (claimed) {
     decide(column, Verdict::misdeclares, Table::missing,
            fmt::format("the contract calls {} native, and the device says: {}", name(needs.front()), text));
@@ -101,9 +110,10 @@ void judge_absent(Column& column, const ListedCase& listed, const Contract& cont
 /// The one sort of finding that the entry of each explains; false when one is left over.
 bool all_explained(Column& column, const ListedCase& listed, Side side, const Known& known) {
   for (Finding& finding : column.findings) {
-    const auto entry = std::find_if(
-        known.expectations.begin(), known.expectations.end(),
-        [&](const ExpectationEntry* one) { return expected_of(*one, side) && explains(*one, listed, finding); });
+    const auto entry =
+        std::find_if(known.expectations.begin(), known.expectations.end(), [&](const ExpectationEntry* one) {
+          return expected_of(*one, listed, side, known) && explains(*one, listed, finding);
+        });
     if (entry == known.expectations.end()) return false;
     name_entry(column, **entry);
   }
@@ -128,7 +138,8 @@ void judge_findings(Column& column, const ListedCase& listed, Side side, const C
   }
   column.expectations.clear();
   for (const Feature feature : listed.conditions.needs) {
-    if (!contract.native(feature) || !std::all_of(column.findings.begin(), column.findings.end(), says_unsupported))
+    if (!claims(listed, contract, known, feature) ||
+        !std::all_of(column.findings.begin(), column.findings.end(), says_unsupported))
       continue;
     decide(column, Verdict::misdeclares, Table::missing,
            fmt::format("the contract calls {} native, and the device refuses it as unsupported", name(feature)));
@@ -182,6 +193,17 @@ verbena::Result<Known> known_of(const CaseList& list, const verbena::DeviceId& d
   if (!emulated) return emulated;
   known->expectations.insert(known->expectations.end(), emulated->expectations.begin(), emulated->expectations.end());
   return known;
+}
+
+void add_others(Known& known, const Known& other, const Contract& contract) {
+  for (const verbena::FeatureInfo& each : verbena::all_features())
+    if (!contract.native(each.feature)) known.unclaimed.insert(each.feature);
+  for (const ExpectationEntry* const entry : other.expectations) {
+    if (std::find(known.expectations.begin(), known.expectations.end(), entry) != known.expectations.end()) continue;
+    known.expectations.push_back(entry);
+    known.never_stale.insert(entry);
+    known.of_other.insert(entry);
+  }
 }
 
 Column judge(const ListedCase& listed, Side side, const Ended& ended, const Contract& contract, const Known& known) {

@@ -26,6 +26,8 @@ struct Known {
   std::vector<const ExpectationEntry*> expectations;
   std::set<verbena::Feature> must_be_native;
   std::set<const ExpectationEntry*> never_stale = {};  ///< expectations of which it says nothing that they don't show
+  std::set<const ExpectationEntry*> of_other = {};  ///< they explain only what shows between two devices
+  std::set<verbena::Feature> unclaimed = {};  ///< what the second device's contract doesn't call native
 };
 
 /// On a vendor's driver over a shell the kernel's driver is there in part, as a copy of what it checks: an entry whose
@@ -35,6 +37,9 @@ verbena::Result<Known> known_of(const DriverTable* table, const verbena::DeviceI
 /// The same of the table of the device's driver, and on an emulated NIC of that of emulated NICs too.
 verbena::Result<Known> known_of(const CaseList& list, const verbena::DeviceId& device, std::uint8_t port,
                                 Substrate substrate);
+
+/// What is known of the second device explains what shows between the two, and isn't missed where nothing does.
+void add_others(Known& known, const Known& other, const verbena::Contract& contract);
 
 /// Judges one run. A pure function: staleness, which needs all cases, is judge_staleness()'s.
 Column judge(const ListedCase& listed, Side side, const Ended& ended, const verbena::Contract& contract,

@@ -33,6 +33,7 @@ constexpr StandIn kStandIns[] = {
     {Cap::max_ah, 60000},
     {Cap::max_qp_rd_atom, 16},
     {Cap::max_qp_init_rd_atom, 16},
+    {Cap::max_res_rd_atom, 1000000},
     {Cap::max_mr_size, 0x8000000000},
     {Cap::max_pkeys, 1},
     {Cap::num_comp_vectors, 1},
@@ -87,6 +88,10 @@ Profile::Profile(Model model) : model_(std::move(model)), caps_(model_.caps), un
   for (const auto& [feature, support] : model_.features) {
     features_[static_cast<std::size_t>(feature)] = support == Support::native;
   }
+  if (has(Feature::completion_timestamp) && !model_.caps[Cap::completion_timestamp_mask]) {
+    constexpr std::uint64_t kMask = (std::uint64_t{1} << 48) - 1;
+    caps_.set(Cap::completion_timestamp_mask, kMask);
+  }
   for (const BehaviourInfo& each : all_behaviours())
     behaviours_[static_cast<std::size_t>(each.behaviour)] = each.fallback;
   // What `creation` says isn't said again.
@@ -137,6 +142,8 @@ bool Profile::derived(Feature feature) const {
     case Feature::sqd:
     case Feature::inline_data:
       return true;
+    case Feature::rdma_write_with_imm:
+      return transport(1) != Transport::iwarp;  // RFC 5040 has no immediate data
     case Feature::compare_swap:
     case Feature::fetch_add:
       return figure(Cap::atomic_cap) != IBV_ATOMIC_NONE;

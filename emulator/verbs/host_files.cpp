@@ -150,6 +150,9 @@ void EmulatedVerbs::write_files(const Nic& nic) {
     if (id.function == Function::vf) links_[parent + "/physfn"] = "/sys/devices/pci0000:00/0000:00:01.0";
     if (driver != nullptr) links_[parent + "/driver"] = fmt::format("/sys/bus/pci/drivers/{}", driver->parent);
   }
+  // A driver that no host has can't be told by its number; by its library a second NIC would be taken for the first.
+  if (driver == nullptr && id.provider.empty() && !id.driver.empty())
+    links_[(pci ? parent : home + "/device") + "/driver"] = fmt::format("/sys/bus/pci/drivers/{}", id.driver);
   const std::string uverbs = fmt::format("{}/infiniband_verbs/uverbs{}", parent, nic.number());
   links_[fmt::format("/sys/class/infiniband_verbs/uverbs{}", nic.number())] = uverbs;
   files_[uverbs + "/ibdev"] = nic.name();
@@ -301,6 +304,10 @@ int EmulatedVerbs::interface_addresses(const std::string& interface, std::vector
 std::string EmulatedVerbs::library_of(const void* /*code*/) {
   if (nics_.empty()) return {};
   const DeviceId& id = nics_.front()->profile().model().device;
+  // All have the same code; of which of several drivers it is, it doesn't tell.
+  const bool same = std::all_of(nics_.begin(), nics_.end(),
+                                [&id](const auto& nic) { return nic->profile().model().device.driver == id.driver; });
+  if (!same) return {};
   return id.provider.empty() ? fmt::format("/usr/lib/libibverbs/lib{}-rdmav34.so", id.driver) : id.provider;
 }
 

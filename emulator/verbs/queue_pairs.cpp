@@ -41,6 +41,11 @@ Created created_qp(const Profile& profile, QpType type, SendOps ops, const ibv_q
   if (const Creation* const creation = profile.creation(); creation != nullptr) {
     const Created told = creation->qp(type, ops, cap);
     if (told.known) created = told;
+    // As most say it, where no source says how this one does.
+    if (!creation->makes(type) && told.error == 0) {
+      created.taken = false;
+      created.error = EOPNOTSUPP;
+    }
   }
   return created;
 }

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "contract/contract_builder.hpp"
+#include "runner/applies.hpp"
 #include "small_list.hpp"
 
 namespace conform::testing {
@@ -98,6 +101,51 @@ TEST(Verdict, OneThatATableRecordsDeviates) {
   EXPECT_EQ(good.table, Table::expected);
   EXPECT_FALSE(good.red);
   EXPECT_THAT(good.expectations, ElementsAre("fake-entry"));
+}
+
+TEST(Verdict, WhatTheSecondDeviceIsKnownForExplainsWhatShowsBetweenTwo) {
+  const ExpectationEntry others = entry(Seen::refused, {"EINVAL"});
+  Known known;
+  add_others(known, Known{.expectations = {&others}, .must_be_native = {Feature::uc}}, contract_with({}));
+  EXPECT_THAT(known.must_be_native, IsEmpty()) << "that is asked of the device under test";
+  EXPECT_TRUE(known.never_stale.contains(&others));
+  const Ended refused = ended({finding(Seen::refused, "EINVAL")});
+  EXPECT_EQ(raw(listed_case(), refused, known).verdict, Verdict::violates) << "the second device is not in this case";
+  for (const char* const setup : {"two_ends", "unlike_devices"}) {
+    ListedCase between = listed_case();
+    between.conditions.setup = {setup};
+    EXPECT_EQ(raw(between, refused, known).verdict, Verdict::deviates) << setup;
+  }
+  add_others(known, Known{.expectations = {&others}, .must_be_native = {}}, contract_with({}));
+  EXPECT_EQ(known.expectations.size(), 1U) << "of one driver both have it";
+}
+
+TEST(Verdict, WhatTheSecondDeviceDoesNotClaimMayBeAbsentBetweenTwo) {
+  ListedCase between = listed_case({"pair.works"}, {Feature::srq});
+  const Ended absent = stopped(Stop::Why::absent, "", "the second device has none");
+  Known known;
+  EXPECT_EQ(raw(between, absent, known).verdict, Verdict::misdeclares);
+  add_others(known, Known{}, contract_with({}));
+  EXPECT_EQ(raw(between, absent, known).verdict, Verdict::misdeclares) << "a case of one device";
+  between.conditions.setup = {"unlike_devices"};
+  EXPECT_EQ(raw(between, absent, known).verdict, Verdict::absent);
+}
+
+TEST(Verdict, ACaseOfTwoDevicesNeedsWhatItNeedsOfBoth) {
+  ListedCase between = listed_case({"pair.works"}, {Feature::fetch_add});
+  Environment here;
+  const Contract has = contract_with({Feature::fetch_add});
+  verbena::DeviceId id;
+  id.driver = "other";
+  verbena::ContractBuilder builder(id, verbena::Caps{}, 1, true);
+  builder.feature(Feature::fetch_add, Support::absent, true, builder.add(verbena::Provenance{}));
+  here.other = std::make_shared<const Contract>(std::move(builder).build(1));
+  EXPECT_FALSE(settled(between, Side::raw, has, here)) << "a case of one device doesn't ask the second";
+  between.conditions.setup = {"unlike_devices"};
+  const auto absent = settled(between, Side::raw, has, here);
+  ASSERT_TRUE(absent);
+  EXPECT_EQ(absent->verdict, Verdict::absent);
+  EXPECT_THAT(absent->reason, HasSubstr("on the second device fetch_add is absent"));
 }
 
 TEST(Verdict, EveryFindingMustBeExplainedAndEveryGivenKeyEqual) {
