@@ -82,6 +82,7 @@ void deviate(Conduct& conduct, const Profile& profile) {
   conduct.short_receive_malformed = profile.deviates(Deviation::short_receive_malformed);
   conduct.receives_stay_in_error = profile.deviates(Deviation::receives_stay_in_error);
   conduct.errors_solicited = !profile.deviates(Deviation::errors_unsolicited);
+  if (profile.deviates(Deviation::rnr_timer_shortest)) conduct.rnr_timer = 1;
   conduct.error_events = !profile.deviates(Deviation::error_events_missing);
 }
 

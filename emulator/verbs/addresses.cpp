@@ -24,7 +24,10 @@ engine::wire::Gid bytes_of(const ibv_gid& gid) {
 Made<ibv_ah> EmulatedVerbs::create_ah(ibv_pd* plain, ibv_ah_attr& attr) {
   const std::scoped_lock lock(host_->mutex);
   Nic& nic = nic_of(plain->context);
-  if (!nic.profile().has(Feature::user_ah)) return lacking<ibv_ah>(nic);
+  if (!nic.profile().has(Feature::user_ah)) {
+    const bool left_alone = nic.profile().deviates(Deviation::handle_errno_left_alone);
+    return left_alone ? refused_so<ibv_ah>(nic, kErrnoLeftAlone) : lacking<ibv_ah>(nic);
+  }
   if (nic.counts.addresses >= nic.profile().figure(Cap::max_ah)) return refused<ibv_ah>(nic, ENOMEM);
   auto ah = std::make_unique<Ah>();
   const bool unchecked = nic.profile().deviates(Deviation::handle_index_unchecked) && attr.is_global != 0 &&

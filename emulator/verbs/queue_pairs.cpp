@@ -244,6 +244,8 @@ int EmulatedVerbs::query_qp(ibv_qp* plain, ibv_qp_attr& attr, int /*mask*/, ibv_
     attr.timeout = attr.min_rnr_timer = 0;
     attr.ah_attr = {};
   }
+  if (profile.deviates(Deviation::rnr_timer_shortest) && (qp.qp.state == IBV_QPS_RTR || qp.qp.state == IBV_QPS_RTS))
+    attr.min_rnr_timer = 1;
   if (profile.deviates(Deviation::read_rights_after_depth) && attr.max_dest_rd_atomic == 0)
     attr.qp_access_flags &= ~static_cast<unsigned>(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
   if (profile.deviates(Deviation::rings_queried)) {
