@@ -94,7 +94,8 @@ struct verbena_options {
   const struct verbena_library* library; /**< tables that were read already: the fields above are not looked at */
 };
 
-/** Reads tables and settings once, for programs that make many contracts. */
+/** Reads tables and settings once, for programs that make many contracts. Here and in each contract's report a line of
+ * the text names each layer that is left out, and why. */
 VERBENA_API int verbena_library_create(const struct verbena_options* options, struct verbena_library** library,
                                        struct verbena_report** report);
 VERBENA_API void verbena_library_free(struct verbena_library* library);

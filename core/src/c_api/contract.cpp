@@ -89,7 +89,16 @@ int with_library(const verbena_options* given, verbena_report** report, Work&& w
   return work(*library);
 }
 
-int hand_out(std::shared_ptr<const Contract> contract, verbena_contract** out, verbena_report** report) {
+/// Success, and in the report's text which layers are left out, so that a program without a log learns of it.
+void succeed_with(const Library& library, verbena_report** report) {
+  succeed({}, GrantNotes{}, report);
+  if (report == nullptr || *report == nullptr) return;
+  for (const LayerLeftOut& one : layers_left_out(*library.quirks()))
+    (*report)->text += "warning: layer " + one.path + " is left out whole: " + one.why + '\n';
+}
+
+int hand_out(std::shared_ptr<const Contract> contract, const Library& library, verbena_contract** out,
+             verbena_report** report) {
   auto handle = std::make_unique<verbena_contract>();
   handle->device = to_string(contract->device());
   for (const BehaviourInfo& flag : all_behaviours()) {
@@ -97,7 +106,7 @@ int hand_out(std::shared_ptr<const Contract> contract, verbena_contract** out, v
   }
   for (const Provenance& by : contract->provenances()) handle->set_by.emplace_back(name(by.set_by));
   handle->contract = std::move(contract);
-  succeed({}, GrantNotes{}, report);
+  succeed_with(library, report);
   *out = handle.release();
   return VERBENA_OK;
 }
@@ -120,7 +129,7 @@ int verbena_library_create(const verbena_options* options, verbena_library** lib
     if (!known) return fail(known.error(), report);
     Result<Library> made = c_api::make_library(*known);
     if (!made) return fail(made.error(), report);
-    c_api::succeed({}, GrantNotes{}, report);
+    c_api::succeed_with(*made, report);
     *library = new verbena_library{*std::move(made)};
     return static_cast<int>(VERBENA_OK);
   });
@@ -142,7 +151,7 @@ int verbena_contract_from_context(ibv_context* context, uint8_t port, const verb
       if (!device) return fail(device.error(), report);
       Result<std::shared_ptr<const Contract>> made = device->contract(port);
       if (!made) return fail(made.error(), report);
-      return c_api::hand_out(*std::move(made), contract, report);
+      return c_api::hand_out(*std::move(made), library, contract, report);
     });
   });
 }
@@ -165,7 +174,7 @@ int verbena_contract_from_model(const char* name, uint8_t port, const verbena_op
       }
       auto made = std::make_shared<const Contract>(
           library.quirks()->contract(model->device, model->caps, port, library.settings().beyond_declared));
-      return c_api::hand_out(std::move(made), contract, report);
+      return c_api::hand_out(std::move(made), library, contract, report);
     });
   });
 }

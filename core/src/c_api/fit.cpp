@@ -11,7 +11,7 @@
 namespace verbena::c_api {
 namespace {
 
-Error error_of(ErrorKind kind, std::string field, std::uint64_t asked, std::string text) {
+Error error_of(ErrorKind kind, std::string field, std::optional<std::uint64_t> asked, std::string text) {
   Error error;
   error.kind = kind;
   error.field = std::move(field);
@@ -36,7 +36,8 @@ Result<Policy> policy_of(int policy, Policy usual, const char* field) {
     case VERBENA_POLICY_ALLOW:
       return Policy::allow;
     default:
-      return Failure(invalid(field, static_cast<std::uint64_t>(policy), "is not a value of enum verbena_policy"));
+      return Failure(error_of(ErrorKind::invalid_request, field, std::nullopt,
+                              std::to_string(policy) + " is not a value of enum verbena_policy"));
   }
 }
 

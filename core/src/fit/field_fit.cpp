@@ -182,7 +182,7 @@ Error shortfall(const FieldFit& fit, const Contract& contract) {
     return error;
   }
   error.text =
-      fit.value < fit.floor
+      fit.value < fit.floor && fit.policy != Policy::require
           ? fmt::format("at least {} is needed and at most {} can be granted; ask for less, or lower the floor",
                         fit.floor, fit.value)
           : fmt::format(

@@ -140,7 +140,7 @@ Error told(const QpRequest& request, Place place, QpNumbers& numbers, const Cont
   if (why.joint) field.by = why.joint->by;
   Error error = shortfall(field, contract);
   error.by.reason = std::move(why.arithmetic);
-  error.text = field.value < field.floor
+  error.text = field.value < field.floor && field.policy != Policy::require
                    ? fmt::format(
                          "at least {} is needed, and beside at least {} the ring holds {}; ask for less, or lower "
                          "a floor",

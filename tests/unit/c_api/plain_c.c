@@ -257,6 +257,19 @@ int c_a_table_that_cannot_be_used_is_an_error_when_strict(void) {
   HOLD(verbena_library_create(&options, &library, &report) != VERBENA_OK);
   HOLD(library == NULL && strstr(verbena_report_text(report), "/no/such/table.yaml") != NULL);
   verbena_report_free(report);
+
+  /* Not strict: it is left out, and whoever has no log is told all the same. */
+  options.strict = 0;
+  HOLD(verbena_library_create(&options, &library, &report) == VERBENA_OK);
+  HOLD(strstr(verbena_report_text(report), "/no/such/table.yaml is left out") != NULL);
+  verbena_report_free(report);
+  struct verbena_contract* contract = NULL;
+  struct verbena_options once = {.size = sizeof once, .library = library};
+  HOLD(verbena_contract_from_model("e810-roce", 1, &once, &contract, &report) == VERBENA_OK);
+  HOLD(strstr(verbena_report_text(report), "/no/such/table.yaml is left out") != NULL);
+  verbena_report_free(report);
+  verbena_contract_free(contract);
+  verbena_library_free(library);
   return 0;
 }
 
@@ -272,6 +285,11 @@ int c_what_stands_in_is_what_is_created(const char* table) {
   HOLD(verbena_fit_qp(contract, &attr, NULL, NULL) == VERBENA_UNSUPPORTED && attr.qp_type == IBV_QPT_UC);
   struct verbena_qp_options allowed = {.size = sizeof allowed, .substitutes = VERBENA_POLICY_PREFER};
   HOLD(verbena_fit_qp(contract, &attr, &allowed, NULL) == VERBENA_OK && attr.qp_type == IBV_QPT_RC);
+  struct verbena_report* report = NULL;
+  struct verbena_qp_options wrong = {.size = sizeof wrong, .substitutes = -1};
+  HOLD(verbena_fit_qp(contract, &attr, &wrong, &report) == VERBENA_INVALID_REQUEST);
+  HOLD(strstr(verbena_report_text(report), "-1 is not a value") != NULL);
+  verbena_report_free(report);
   verbena_contract_free(contract);
   return 0;
 }
