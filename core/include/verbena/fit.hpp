@@ -22,7 +22,8 @@ struct QpFit {
 /// Fits a request into a contract. Pure: no I/O, nothing created, and no allocation when nothing is adjusted.
 /// Fails with the attribute's name, the asked value, the limit and who set it.
 /// Order when a ring's competitors do not all fit: request.give_way (inline bytes, then depth, then SGEs). A wish that
-/// is raised never lowers its own grant nor raises another's; fitting a grant again changes nothing.
+/// is raised never lowers its own grant nor raises another's but of what gives way first; fitting a grant again changes
+/// nothing; beside what is granted no number could be larger.
 [[nodiscard]] Result<QpFit> fit(const QpRequest& request, const Contract& contract);
 [[nodiscard]] Result<CqGrant> fit(const CqRequest& request, const Contract& contract);
 [[nodiscard]] Result<SrqGrant> fit(const SrqRequest& request, const Contract& contract);

@@ -162,15 +162,10 @@ std::optional<Competitor> give_way_to_ring(Ring& ring, const std::array<Competit
   const auto most = [&](Competitor competitor, std::uint64_t high, const Amounts& amounts) {
     return most_of(competitor, floors[index(competitor)], high, amounts, ring, contract);
   };
-  // With the most protected one on its floor: how much the others could have.
-  Amounts at_floor = floors;
-  at_floor[index(second)] = most(second, wishes[index(second)], at_floor);
-  const std::uint64_t first_at_most = most(first, wishes[index(first)], at_floor);
-
+  // Each beside the floors of those that give way before it; so nothing that would cost nothing is left lying.
   Amounts decided = floors;
-  decided[index(last)] = most(last, wishes[index(last)], decided);
-  decided[index(second)] = most(second, wishes[index(second)], decided);
-  decided[index(first)] = most(first, first_at_most, decided);
+  for (const Competitor competitor : {last, second, first})
+    decided[index(competitor)] = most(competitor, wishes[index(competitor)], decided);
 
   for (const Competitor competitor : kCompetitors) settle(ring, competitor, decided[index(competitor)], contract);
   for (const Competitor competitor : kCompetitors) {
@@ -266,13 +261,6 @@ std::string arithmetic(const FieldFit& field, const Ring& ring, const std::array
   text += fmt::format(FMT_COMPILE("; {} give way first: that is the price of keeping {}"), word(competitor),
                       word(give_way[1]));
   if (field_of(ring, give_way[1]) && kept != give_way[1]) text += fmt::format(FMT_COMPILE(" and {}"), word(kept));
-  for (const Competitor each : kCompetitors) more[index(each)] = field_of(ring, each) ? field_of(ring, each)->value : 0;
-  ++more[index(competitor)];
-  if (fits(ring, more, contract))
-    text += fmt::format(
-        "; beside the {1} {0} that are granted one more would cost nothing, but beside fewer it would, and asking for "
-        "more {0} must not bring more {2}",
-        word(kept), field_of(ring, kept)->value, word(competitor));
   return text;
 }
 

@@ -137,16 +137,22 @@ TEST(Fit, InlineGivesWayBeforeDepthIfThatBuysAnything) {
   EXPECT_EQ(adjustment(more->grant, "max_inline_data", AdjustmentKind::reduced)->by.reason, inlined->by.reason);
 }
 
-TEST(Fit, InlineThatGivesWayThoughItBuysNothingAsGrantedSaysWhy) {
+/// Four SGEs make the WQE 128 bytes, and 60 inline bytes have room in that.
+TEST(Fit, InlineHasWhatTheOthersLeave) {
   QpRequest request = rc(32768, 64, 4, 1, 60);
   request.ops = *parse_send_ops("send+write+read");
   const auto fitted = fit(request, contracts::connectx5());
   ASSERT_TRUE(fitted.has_value());
-  const Adjustment* inlined = adjustment(fitted->grant, "max_inline_data", AdjustmentKind::reduced);
-  ASSERT_NE(inlined, nullptr);
-  EXPECT_EQ(inlined->granted, 28U);
-  EXPECT_THAT(inlined->by.reason,
-              AllOf(HasSubstr("the price of keeping depth and SGEs"), HasSubstr("beside the 4 SGEs that are granted")));
+  EXPECT_EQ(fitted->grant.max_send_wr().granted, 16384U);
+  EXPECT_EQ(fitted->grant.max_inline_data().granted, 60U);
+  EXPECT_EQ(adjustment(fitted->grant, "max_inline_data", AdjustmentKind::reduced), nullptr);
+  request.max_inline_data.want = 200;
+  const auto more = fit(request, contracts::connectx5());
+  ASSERT_TRUE(more.has_value());
+  EXPECT_EQ(more->grant.max_send_wr().granted, 16384U);
+  EXPECT_EQ(more->grant.max_inline_data().granted, 92U);
+  EXPECT_THAT(adjustment(more->grant, "max_inline_data", AdjustmentKind::reduced)->by.reason,
+              HasSubstr("the price of keeping depth and SGEs"));
 }
 
 TEST(Fit, InlineThatNoWorkRequestHoldsIsNotSaidToGiveWay) {
