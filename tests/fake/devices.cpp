@@ -257,9 +257,10 @@ int FakeVerbs::close_device(ibv_context* context) {
   const Lock lock = enter("close_device");
   FakeContext& fake = FakeContext::of(context);
   --fake.entry->device.contexts;
+  const int error = fake.entry->device.gone ? 0 : scripted(fake.entry->device, "close_device");
   ::close(context->async_fd);
   delete &fake;
-  return 0;
+  return error;
 }
 
 int FakeVerbs::query_device(ibv_context* context, ibv_device_attr& attr) {

@@ -32,7 +32,9 @@ Device::State::State(std::shared_ptr<Library::State> library_, ibv_context* cont
     : library(std::move(library_)), context(context_), owned(owned_), backend(backend_), probed(std::move(probed_)) {}
 
 Device::State::~State() {
-  if (owned) destroyed("ibv_close_device", verbs().close_device(context));
+  // Whatever it answers, the context is gone, and nobody may ask it why.
+  if (const int error = owned ? verbs().close_device(context) : 0; error != 0 && !gone())
+    left_behind("ibv_close_device", error);
 }
 
 std::shared_ptr<const Contract> Device::State::make_contract(std::uint8_t port,
@@ -113,14 +115,21 @@ void Device::State::destroyed(const char* verb, int error) noexcept {
   try {
     const ErrnoFamily family = errno_family(error);
     if ((family == ErrnoFamily::io || family == ErrnoFamily::gone) && look_at(error)) return;
-    CountersState::add(counters.destroy_failures);
+  } catch (...) {
+    // Out of memory for the text of what is gone: then it is told as any other failure.
+  }
+  left_behind(verb, error);
+}
+
+void Device::State::left_behind(const char* verb, int error) noexcept {
+  CountersState::add(counters.destroy_failures);
+  try {
     log(LogLevel::error, fmt::format("{} failed with {}: the object is left to the kernel, which frees it when the "
                                      "process ends{}",
                                      verb, errno_name(error),
                                      error == EBUSY ? "; something that was released or adopted still uses it" : ""));
   } catch (...) {
     // Out of memory for the text. The counter at least tells.
-    CountersState::add(counters.destroy_failures);
   }
 }
 

@@ -54,6 +54,8 @@ struct Device::State {
   /// The end of a destroy call: EIO of a device that is gone counts as done; any other failure goes to the log sink and
   /// the counter, since a destructor can tell nobody else.
   void destroyed(const char* verb, int error) noexcept;
+  /// What could not be destroyed is counted and logged.
+  void left_behind(const char* verb, int error) noexcept;
 
   void log(LogLevel level, std::string text) const;
 

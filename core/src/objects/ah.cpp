@@ -98,6 +98,7 @@ Device Ah::device() const noexcept {
 }
 
 ibv_ah* Ah::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_.reset();
   return raw_.take();

@@ -99,6 +99,7 @@ Device CompChannel::device() const noexcept {
 }
 
 ibv_comp_channel* CompChannel::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_.reset();
   return raw_.take();

@@ -183,6 +183,7 @@ Device Cq::device() const noexcept {
 }
 
 ibv_cq* Cq::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_.reset();
   raw_ex_.take();

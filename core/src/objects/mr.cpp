@@ -93,6 +93,7 @@ Device Mr::device() const noexcept {
 }
 
 ibv_mr* Mr::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_.reset();
   return raw_.take();

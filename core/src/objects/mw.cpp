@@ -54,6 +54,7 @@ Device Mw::device() const noexcept {
 }
 
 ibv_mw* Mw::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_.reset();
   return raw_.take();

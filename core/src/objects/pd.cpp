@@ -54,6 +54,7 @@ ibv_td* Pd::thread_domain() const noexcept {
 }
 
 ibv_pd* Pd::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_->thread_domain = nullptr;
   state_.reset();

@@ -165,6 +165,7 @@ Device Srq::device() const noexcept {
 }
 
 ibv_srq* Srq::release() noexcept {
+  if (!state_) return nullptr;
   state_->owned = false;
   state_.reset();
   return raw_.take();

@@ -163,6 +163,7 @@ Result<QpNow> Qp::query() {
 }
 
 ibv_qp* Qp::release() noexcept {
+  if (!state_) return nullptr;
   state_->cm.reset();
   state_->owned = false;
   ibv_qp* raw = raw_.take();

@@ -107,10 +107,25 @@ TEST_F(Lifetime, EioAloneDoesNotMakeADeviceGone) {
   EXPECT_TRUE(device.alloc_pd());
 }
 
+/// The context is gone whatever closing it answered: a query of it would read freed memory.
+TEST_F(Lifetime, ACloseThatFailsIsToldAndNotLookedInto) {
+  {
+    const Device device = open();
+  }
+  const auto queries = host->count("query_device");
+  nic.next_errors["close_device"] = {EIO};
+  {
+    const Device device = open();
+  }
+  EXPECT_EQ(nic.contexts, 0U);
+  EXPECT_LE(host->count("query_device"), 2 * queries);
+}
+
 TEST_F(Lifetime, ReleaseGivesTheHandleBack) {
   const Device device = open();
   Pd pd = pd_of(device);
   ibv_pd* const raw = pd.release();
+  EXPECT_EQ(pd.release(), nullptr) << "it is gone already";
   EXPECT_EQ(nic.pds, 1U);
   auto adopted = Pd::adopt(device, raw);
   ASSERT_TRUE(adopted);
