@@ -133,9 +133,10 @@ int run_on(const ConformOptions& options, const CaseList& list, const std::strin
   conform::SuiteOptions suite = options.run;
   suite.command = own_arguments();
   suite.start_worker = exec_workers(ground);
-  suite.substrate = nic.empty() ? conform::from_word<Substrate>(options.substrate)
-                                      .value_or(conform::substrate_of(*(*opened)->ground.device))
-                                : Substrate::emulated;
+  suite.substrate =
+      nic.empty()
+          ? conform::from_word<Substrate>(options.substrate).value_or(conform::substrate_of(*(*opened)->ground.device))
+          : Substrate::emulated;
   // Each worker has a NIC of its own, and waits for the most part.
   suite.jobs = std::max(options.jobs, 1U);
   if (options.jobs == 0 && suite.substrate == Substrate::emulated && !options.run.official)

@@ -49,7 +49,8 @@ TEST(ConformCommand, RunsOnAnEmulatedNic) {
 #endif
 }
 
-/// A program of Verbena's under `verbena run` has the driver's tables, and its report doesn't take the NIC for a real one.
+/// A program of Verbena's under `verbena run` has the driver's tables, and its report doesn't take the NIC for a real
+/// one.
 TEST(RunCommand, ShowsVerbenaTheNicOfItsDriver) {
 #ifndef VERBENA_EMULATOR
   GTEST_SKIP() << "this build has no emulated NICs";
