@@ -34,7 +34,7 @@ Device::State::State(std::shared_ptr<Library::State> library_, ibv_context* cont
 Device::State::~State() {
   // Whatever it answers, the context is gone, and nobody may ask it why.
   if (const int error = owned ? verbs().close_device(context) : 0; error != 0 && !gone())
-    left_behind("ibv_close_device", error);
+    static_cast<void>(left_behind("ibv_close_device", error));
 }
 
 std::shared_ptr<const Contract> Device::State::make_contract(std::uint8_t port,
@@ -112,24 +112,26 @@ Error Device::State::gone_error() const {
 
 void Device::State::destroyed(const char* verb, int error) noexcept {
   if (error == 0) return;
+  const ErrnoFamily family = errno_family(error);
+  bool is_gone = gone();
   try {
-    const ErrnoFamily family = errno_family(error);
-    if ((family == ErrnoFamily::io || family == ErrnoFamily::gone) && look_at(error)) return;
+    is_gone = (family == ErrnoFamily::io || family == ErrnoFamily::gone) && look_at(error);
   } catch (...) {
-    // Out of memory for the text of what is gone: then it is told as any other failure.
+    is_gone = gone();  // out of memory for the text that says so
   }
-  left_behind(verb, error);
+  if (!is_gone) static_cast<void>(left_behind(verb, error));
 }
 
-void Device::State::left_behind(const char* verb, int error) noexcept {
+bool Device::State::left_behind(const char* verb, int error) noexcept {
   CountersState::add(counters.destroy_failures);
   try {
     log(LogLevel::error, fmt::format("{} failed with {}: the object is left to the kernel, which frees it when the "
                                      "process ends{}",
                                      verb, errno_name(error),
                                      error == EBUSY ? "; something that was released or adopted still uses it" : ""));
+    return true;
   } catch (...) {
-    // Out of memory for the text. The counter at least tells.
+    return false;
   }
 }
 

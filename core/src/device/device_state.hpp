@@ -54,8 +54,9 @@ struct Device::State {
   /// The end of a destroy call: EIO of a device that is gone counts as done; any other failure goes to the log sink and
   /// the counter, since a destructor can tell nobody else.
   void destroyed(const char* verb, int error) noexcept;
-  /// What could not be destroyed is counted and logged.
-  void left_behind(const char* verb, int error) noexcept;
+  /// What could not be destroyed is counted and logged. False: there was no memory for the text, and the counter alone
+  /// tells.
+  bool left_behind(const char* verb, int error) noexcept;
 
   void log(LogLevel level, std::string text) const;
 
