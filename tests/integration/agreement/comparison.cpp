@@ -226,7 +226,9 @@ void Comparison::compare(const Wishes& wishes, Size size) {
   }
   if (fitted->bytes > ring_budget_) {
     ++tally_.over_budget;
+    disagreed_ = false;
     if (judged_) try_next_larger(wishes, *fitted);
+    if (disagreed_) ++tally_.disagreed;
     return;
   }
   const bool large = fitted->bytes > kSmallRingBytes;
