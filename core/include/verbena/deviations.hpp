@@ -17,8 +17,8 @@ enum class Deviation : std::uint8_t {
   // creation, and what a query gives back
   uc_takes_srq, receive_caps_beside_srq, send_depth_wraps, receive_depth_wraps, inline_wraps,
   signal_all_queried, rings_queried, timers_not_queried, read_rights_after_depth, srq_limit_at_creation,
-  srq_ring_queried, device_counts_frozen, handle_errno_minus_one, handle_errno_left_alone, handles_not_counted, handle_index_unchecked,
-  inline_without_room,
+  srq_ring_queried, device_counts_frozen, handle_errno_minus_one, handle_errno_left_alone, handles_not_counted,
+  handle_index_unchecked, inline_without_room,
   // moves
   mask_without_state_unchecked, cur_state_believed, cur_state_unread, stored_before_check, path_mtu_zero_taken,
   retry_counts_unchecked, retry_counts_cut, timeout_unchecked, responder_depth_wraps, pkey_index_unchecked,

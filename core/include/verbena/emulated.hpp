@@ -8,7 +8,6 @@
 #include <infiniband/verbs.h>
 
 #include "verbena/verbs.hpp"
-
 #include "verbena/version.h"
 
 #define VERBENA_EMULATED_NICS_OF(major, minor, patch) verbena_emulated_nics_##major##_##minor##_##patch

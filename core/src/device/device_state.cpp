@@ -113,7 +113,7 @@ Error Device::State::gone_error() const {
 void Device::State::destroyed(const char* verb, int error) noexcept {
   if (error == 0) return;
   const ErrnoFamily family = errno_family(error);
-  bool is_gone = gone();
+  bool is_gone = false;
   try {
     is_gone = (family == ErrnoFamily::io || family == ErrnoFamily::gone) && look_at(error);
   } catch (...) {
